@@ -1,0 +1,1 @@
+"""Read the host. Collectors return facts and never judge them."""

@@ -1,0 +1,1 @@
+"""What was observed and what was concluded; no judgement, no input or output."""

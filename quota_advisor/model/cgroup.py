@@ -1,0 +1,161 @@
+"""One cgroup: its limits, its counters, and its demand over a window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+from quota_advisor.model.limit import CpuLimit, Missing
+from quota_advisor.model.source import Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CpuCounters:
+    """One reading of ``cpu.stat`` and its companions, in microseconds whatever the hierarchy.
+
+    Counters that the kernel does not report are missing, never zero: a v2 group without the
+    cpu controller has usage only, and per-cgroup pressure may be switched off.
+
+    Attributes:
+        read_at_usec: Monotonic time of the reading.
+        usage_usec: CPU time used (v1: ``cpuacct.usage``).
+        nr_periods: Periods in which the group was active; an int of the kernel that wraps.
+        nr_throttled: Periods at whose end the group was throttled; wraps likewise.
+        throttled_usec: Time throttled by the group's own quota, summed over CPUs.
+        nr_bursts: Periods that drew on the burst; wraps likewise.
+        burst_usec: Time drawn on the burst.
+        local_throttled_usec: ``cpu.stat.local``: time stalled by itself or any ancestor.
+        pressure_some_usec: ``cpu.pressure`` ``some total``: wall time with a task waiting.
+        pressure_full_usec: ``cpu.pressure`` ``full total``: wall time with all tasks waiting.
+    """
+
+    read_at_usec: int
+    usage_usec: int | Missing
+    nr_periods: int | Missing
+    nr_throttled: int | Missing
+    throttled_usec: int | Missing
+    nr_bursts: int | Missing
+    burst_usec: int | Missing
+    local_throttled_usec: int | Missing
+    pressure_some_usec: int | Missing
+    pressure_full_usec: int | Missing
+
+
+class Basis(StrEnum):
+    """What a difference of counters spans."""
+
+    WINDOW = "window"
+    LIFETIME = "lifetime"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CounterWindow:
+    """The difference between two readings of one cgroup, or its totals since it was created.
+
+    Attributes:
+        basis: Two readings, or the totals.
+        elapsed_usec: Wall time between the readings; missing for totals.
+        usage_usec … pressure_full_usec: As in :class:`CpuCounters`, as differences.
+    """
+
+    basis: Basis
+    elapsed_usec: int | Missing
+    usage_usec: int | Missing
+    periods: int | Missing
+    throttled_periods: int | Missing
+    throttled_usec: int | Missing
+    burst_periods: int | Missing
+    burst_usec: int | Missing
+    local_throttled_usec: int | Missing
+    pressure_some_usec: int | Missing
+    pressure_full_usec: int | Missing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demand:
+    """CPU use at the scale at which the kernel throttles.
+
+    Attributes:
+        interval_usec: Nominal length of one sampling window.
+        windows: Number of sampling windows.
+        mean_cores: Use over all windows.
+        p95_cores: 95th percentile over the windows.
+        max_cores: Highest window.
+        censored_windows: Windows in which a limit held the demand back: throttled time rose,
+            or the use reached the limit. The true demand of those windows is unknown.
+    """
+
+    interval_usec: int
+    windows: int
+    mean_cores: float
+    p95_cores: float
+    max_cores: float
+    censored_windows: int
+
+
+class Engine(StrEnum):
+    """What made a container."""
+
+    DOCKER = "docker"
+    PODMAN = "podman"
+    CONTAINERD = "containerd"
+    CRIO = "cri-o"
+    KUBERNETES = "kubernetes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Container:
+    """A container recognised by the name of its cgroup.
+
+    Attributes:
+        engine: What made it, as far as the name tells.
+        id: Container id (64 hex digits), or the pod's uid for a pod's own cgroup.
+        name: Name from the engine's socket, or why there is none.
+    """
+
+    engine: Engine
+    id: str
+    name: str | Missing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CgroupFacts:
+    """One cgroup as found on the host.
+
+    Attributes:
+        path: Path below the root of the CPU hierarchy, as the kernel names it; ``/`` is the root.
+        version: Version of the hierarchy that holds the CPU controller.
+        limit: The group's own limit. The root has none: it is unlimited.
+        burst_usec: Burst allowance; missing where the kernel has no such file.
+        weight: ``cpu.weight`` (v2) or ``cpu.shares`` (v1).
+        cpus: CPUs that the group may run on, as its cpuset says.
+        processes: Number of processes in the group itself.
+        threads: Number of threads of these processes.
+        commands: Command names of these processes, most frequent first, each once.
+        totals: Counters since the group was created (the last reading).
+        window: Difference of two readings, or why there is none.
+        demand: Demand over the window, or why there is none.
+        container: The container that the group belongs to, if its name shows one.
+        sources: Files read, with their text; see :meth:`source`.
+    """
+
+    path: str
+    version: Literal[1, 2]
+    limit: CpuLimit
+    burst_usec: int | Missing
+    weight: int | Missing
+    cpus: tuple[int, ...] | Missing
+    processes: int | Missing
+    threads: int | Missing
+    commands: tuple[str, ...]
+    totals: CpuCounters
+    window: CounterWindow | Missing
+    demand: Demand | Missing
+    container: Container | None
+    sources: tuple[Source, ...]
+
+    def source(self, file_name: str) -> Source | None:
+        """Return where ``file_name`` (for example ``cpu.max``) was read, if it was."""
+        suffix = f"/{file_name}"
+        return next((s for s in self.sources if s.locator.endswith(suffix)), None)

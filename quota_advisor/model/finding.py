@@ -1,0 +1,143 @@
+"""What was concluded. Every conclusion points back at the facts behind it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from quota_advisor.model.source import Location, Source
+
+
+class Severity(StrEnum):
+    """How much a finding matters; ordered by :attr:`rank`."""
+
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+    @property
+    def rank(self) -> int:
+        """Position from least to most severe."""
+        return _RANKS[self]
+
+
+_RANKS = {Severity.INFO: 0, Severity.WARNING: 1, Severity.ERROR: 2}
+
+
+class Confidence(StrEnum):
+    """How sure a rule is of what it says."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """What a finding is about.
+
+    Attributes:
+        kind: ``service``, ``slice``, ``container``, ``cgroup``, ``node`` …
+        name: Name that a person would use.
+        cgroup: cgroup path where the subject is live.
+    """
+
+    kind: str
+    name: str
+    cgroup: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """One number (or text) that a conclusion rests on.
+
+    Attributes:
+        label: What the value is.
+        value: The value.
+        unit: ``ratio``, ``cores``, ``usec``, ``periods`` …; empty for texts.
+        threshold: What it was held against, in the same unit.
+        source: Where it was read.
+    """
+
+    label: str
+    value: float | str
+    unit: str = ""
+    threshold: float | None = None
+    source: Source | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotaAdvice:
+    """A quota that was computed, and how.
+
+    Attributes:
+        cores: The quota as a number of CPUs.
+        cpu_quota_percent: The same as systemd writes it: 100 is one CPU.
+        share_of_node_ratio: The same as a share of all CPUs of the node; for people, never written.
+        lower_bound: The demand was held back while it was measured: the need may be higher.
+        formula: The arithmetic with its numbers.
+        windows: Number of sampling windows behind the number.
+        interval_usec: Length of one.
+    """
+
+    cores: float
+    cpu_quota_percent: int
+    share_of_node_ratio: float
+    lower_bound: bool
+    formula: str
+    windows: int
+    interval_usec: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recommendation:
+    """What to do. ``quota`` is present only where a number was computed."""
+
+    summary: str
+    quota: QuotaAdvice | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One conclusion of one rule about one subject.
+
+    Attributes:
+        ruled_out: Other causes that were looked at, with their numbers.
+        location: The file to blame, where there is one.
+    """
+
+    rule: str
+    severity: Severity
+    confidence: Confidence
+    message: str
+    subject: Subject
+    location: Location | None = None
+    evidence: tuple[Evidence, ...] = ()
+    ruled_out: tuple[Evidence, ...] = ()
+    recommendation: Recommendation | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skipped:
+    """A rule that could not judge a subject, and why: counted, never hidden."""
+
+    rule: str
+    subject: Subject
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuppressedFinding:
+    """A finding that a comment or the configuration asked to leave out, with the reason given."""
+
+    finding: Finding
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InternalError:
+    """A rule that failed: a defect of this program. The other rules went on."""
+
+    rule: str
+    subject: Subject
+    error: str

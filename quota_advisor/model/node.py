@@ -1,0 +1,104 @@
+"""The machine: kernel, CPUs, isolation, pressure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from quota_advisor.model.limit import Missing, Unlimited
+from quota_advisor.model.source import Source
+
+CpuList = tuple[int, ...]
+
+
+class CgroupLayout(StrEnum):
+    """Where the CPU controller lives."""
+
+    V1 = "v1"
+    V2 = "v2"
+    HYBRID = "hybrid"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelFeatures:
+    """What this kernel's bandwidth control can do, found by probing files, not versions.
+
+    Missing means that no file could tell, for instance because there is no cgroup but the root.
+    """
+
+    burst: bool | Missing
+    stat_local: bool | Missing
+    cgroup_pressure: bool | Missing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Irq:
+    """One interrupt line and the CPUs that it may be delivered to."""
+
+    number: int
+    name: str
+    cpus: CpuList
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Isolation:
+    """CPUs that the kernel command line sets apart; empty where the option is not given."""
+
+    isolcpus: CpuList
+    nohz_full: CpuList
+    rcu_nocbs: CpuList
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PressureShare:
+    """Share of wall time over the window in which some, or all, tasks waited for a resource."""
+
+    some_ratio: float
+    full_ratio: float | Missing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeFacts:
+    """The machine that the cgroups live on.
+
+    Attributes:
+        kernel_release: ``uname -r``.
+        systemd_version: Version text of the running manager, or why it is not known.
+        layout: Where the CPU controller lives, or why none was found.
+        features: What bandwidth control can do here.
+        cpus_online: CPUs in use.
+        thread_siblings: Groups of CPUs that share a core.
+        numa_nodes: CPUs of each NUMA node, in node order.
+        tick_hz: Timer tick frequency.
+        isolation: CPUs set apart on the kernel command line.
+        irqs: Interrupt lines with their CPUs.
+        rt_runtime_usec: ``kernel.sched_rt_runtime_us``; unlimited for -1.
+        rt_period_usec: ``kernel.sched_rt_period_us``.
+        steal_ratio: Share of CPU time over the window that the hypervisor gave to others.
+        busy_ratio: Share of CPU time over the window that was used.
+        cpu_pressure, io_pressure, memory_pressure: Host pressure over the window.
+        sources: Where these were read.
+    """
+
+    kernel_release: str
+    systemd_version: str | Missing
+    layout: CgroupLayout | Missing
+    features: KernelFeatures
+    cpus_online: CpuList
+    thread_siblings: tuple[CpuList, ...]
+    numa_nodes: tuple[CpuList, ...]
+    tick_hz: int | Missing
+    isolation: Isolation | Missing
+    irqs: tuple[Irq, ...]
+    rt_runtime_usec: int | Unlimited | Missing
+    rt_period_usec: int | Missing
+    steal_ratio: float | Missing
+    busy_ratio: float | Missing
+    cpu_pressure: PressureShare | Missing
+    io_pressure: PressureShare | Missing
+    memory_pressure: PressureShare | Missing
+    sources: tuple[Source, ...] = ()
+
+    def source(self, suffix: str) -> Source | None:
+        """Return where a file whose path ends in ``suffix`` was read, if it was."""
+        return next((s for s in self.sources if s.locator.endswith(suffix)), None)

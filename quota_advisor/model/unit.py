@@ -1,0 +1,182 @@
+"""systemd units: what the manager says of them and what their files say, merged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from quota_advisor.model.limit import CpuLimit, Missing, Unlimited, Unset, effective_limit
+from quota_advisor.model.source import Location, Source
+
+UNIT_SECTIONS = {
+    "service": "Service",
+    "slice": "Slice",
+    "scope": "Scope",
+    "socket": "Socket",
+    "mount": "Mount",
+    "swap": "Swap",
+}
+"""Unit types that have a cgroup, and the section that holds their CPU keys."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwallowedLine:
+    """A physical line that belongs to the value begun above it, with its text stripped."""
+
+    text: str
+    location: Location
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """One ``Key=value`` line of a unit file, continuation lines joined.
+
+    Attributes:
+        section: Section name as written; empty before the first section header.
+        key: Key as written.
+        value: Value with surrounding white space removed.
+        location: Place of the key.
+        value_location: Place of the first character of the value.
+        swallowed: Lines that a trailing backslash of the line before made part of this value.
+    """
+
+    section: str
+    key: str
+    value: str
+    location: Location
+    value_location: Location
+    swallowed: tuple[SwallowedLine, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suppression:
+    """A comment ``# quota-advisor: ignore[rule-id] reason``."""
+
+    rules: tuple[str, ...]
+    reason: str
+    location: Location
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MalformedLine:
+    """A line that systemd would refuse, and why."""
+
+    location: Location
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitFile:
+    """One file of a unit, fragment or drop-in, as parsed.
+
+    Attributes:
+        path: Path on the host it belongs to (without a ``--root`` prefix).
+        assignments: Every assignment, in file order.
+        suppressions: Suppression comments, in file order.
+        malformed: Lines that are neither assignment, section, comment nor blank.
+    """
+
+    path: str
+    assignments: tuple[Assignment, ...] = ()
+    suppressions: tuple[Suppression, ...] = ()
+    malformed: tuple[MalformedLine, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HiddenFile:
+    """A unit file or drop-in that has no effect because another of its name comes first."""
+
+    path: str
+    hidden_by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitConfig:
+    """The files of one unit, merged as systemd merges them.
+
+    Attributes:
+        name: Unit name, for example ``api.service`` or ``getty@tty1.service``.
+        fragment: The unit file, or why there is none.
+        drop_ins: Drop-ins in the order in which systemd applies them.
+        hidden: Files that another file of the same name hides or masks.
+        quota_per_sec_usec: The merged quota as configured, CPU time per second of wall time.
+        quota_from: The assignment that decided the quota, if any did.
+        period_usec: The merged period as configured.
+        period_from: The assignment that decided the period, if any did.
+    """
+
+    name: str
+    fragment: UnitFile | Missing
+    drop_ins: tuple[UnitFile, ...] = ()
+    hidden: tuple[HiddenFile, ...] = ()
+    quota_per_sec_usec: int | Unlimited = Unlimited()
+    quota_from: Assignment | None = None
+    period_usec: int | Unset = Unset()
+    period_from: Assignment | None = None
+
+    @property
+    def files(self) -> tuple[UnitFile, ...]:
+        """Fragment and drop-ins in the order in which their assignments apply."""
+        return self.drop_ins if isinstance(self.fragment, Missing) else (self.fragment, *self.drop_ins)
+
+    @property
+    def limit(self) -> CpuLimit:
+        """The limit that systemd would write to the kernel."""
+        return effective_limit(self.quota_per_sec_usec, self.period_usec)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitProperties:
+    """One loaded unit as its manager describes it over D-Bus.
+
+    Attributes:
+        name: Unit name.
+        manager: The system manager, or the user's own.
+        load_state: ``loaded``, ``not-found``, ``masked``, ``error`` …
+        active_state: ``active``, ``inactive``, ``failed`` …
+        fragment_path: The unit file; empty for units without one.
+        drop_in_paths: Drop-ins in the order of the manager.
+        need_daemon_reload: Files changed since the manager read them.
+        transient: Made at run time by a program, not from files.
+        control_group: cgroup path below the controller's root; empty when the unit has none.
+        slice: The slice that holds the unit.
+        restart: ``Restart=`` of a service, else empty.
+        delegate: The unit manages its own sub-cgroups.
+        quota_per_sec_usec: ``CPUQuotaPerSecUSec``.
+        period_usec: ``CPUQuotaPeriodUSec`` as configured, not as clamped.
+        cpu_weight: ``CPUWeight``.
+        allowed_cpus: ``AllowedCPUs=`` as CPU numbers; empty when not set.
+        sources: Where the CPU properties were read.
+    """
+
+    name: str
+    manager: Literal["system", "user"]
+    load_state: str
+    active_state: str
+    fragment_path: str
+    drop_in_paths: tuple[str, ...]
+    need_daemon_reload: bool
+    transient: bool
+    control_group: str
+    slice: str
+    restart: str
+    delegate: bool
+    quota_per_sec_usec: int | Unlimited | Missing
+    period_usec: int | Unset | Missing
+    cpu_weight: int | Unset | Missing
+    allowed_cpus: tuple[int, ...] | Missing
+    sources: tuple[Source, ...] = ()
+
+    @property
+    def limit(self) -> CpuLimit:
+        """The limit that the manager would write to the kernel."""
+        return effective_limit(self.quota_per_sec_usec, self.period_usec)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitFacts:
+    """One unit: the manager's view and the files' view, either of which may be missing."""
+
+    name: str
+    properties: UnitProperties | Missing
+    config: UnitConfig | Missing
