@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from quota_advisor.model.cgroup import CgroupFacts
-from quota_advisor.model.limit import Bandwidth, Missing
 from quota_advisor.model.node import NodeFacts
 from quota_advisor.model.unit import UnitFacts
 

@@ -1,0 +1,228 @@
+"""Run checks over subjects. Knows no rule by name and reads no files."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+from quota_advisor.catalog import Catalog, Rule
+from quota_advisor.config import Config
+from quota_advisor.model.finding import (
+    Evidence,
+    Finding,
+    InternalError,
+    Recommendation,
+    Severity,
+    Skipped,
+    Subject,
+    SuppressedFinding,
+)
+from quota_advisor.model.source import Location
+from quota_advisor.model.unit import Suppression
+
+
+class Judgeable(Protocol):
+    """Anything a rule can judge."""
+
+    @property
+    def subject(self) -> Subject:
+        """What a finding about it names."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """What a check found. The engine adds rule, confidence and what is left out here.
+
+    Attributes:
+        message: One line: what is wrong, with its numbers.
+        evidence: The numbers with their sources.
+        ruled_out: Other causes that were looked at.
+        severity: Only where the check tells degrees apart; else the rule's.
+        location: The file to blame, where there is one.
+        subject: Only where it is not the thing judged.
+        recommendation: Computed advice; else the rule's own words.
+    """
+
+    message: str
+    evidence: tuple[Evidence, ...] = ()
+    ruled_out: tuple[Evidence, ...] = ()
+    severity: Severity | None = None
+    location: Location | None = None
+    subject: Subject | None = None
+    recommendation: Recommendation | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """A check could not judge, and why."""
+
+    reason: str
+
+
+Verdicts = Iterator[Hit | Skip]
+S = TypeVar("S")
+Check = Callable[[Any, Rule], Verdicts]
+
+
+@dataclass(frozen=True, slots=True)
+class SuppressionUse:
+    """A suppression comment and how it was used.
+
+    Attributes:
+        suppression: The comment.
+        subject: The unit or object that it stands in.
+        unused: Rules it names that found nothing to suppress, although they ran.
+        unknown: Rules it names that do not exist.
+    """
+
+    suppression: Suppression
+    subject: Subject
+    unused: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+
+CHECKS: dict[str, tuple[type, Check]] = {}
+"""Every check by rule id, with the type of subject that it judges."""
+
+
+def check(subject_type: type[S]) -> Callable[[Callable[[S, Rule], Verdicts]], Check]:
+    """Register a check under the rule id that its name spells, for one type of subject."""
+
+    def register(function: Callable[[S, Rule], Verdicts]) -> Check:
+        rule_id = function.__name__.replace("_", "-")
+        if rule_id in CHECKS:
+            raise ValueError(f"two checks claim rule {rule_id!r}")
+        CHECKS[rule_id] = (subject_type, function)
+        return function
+
+    return register
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """A subject with the suppression comments that stand in its files."""
+
+    judged: Judgeable
+    suppressions: tuple[Suppression, ...] = ()
+
+
+@dataclass(slots=True)
+class Results:
+    """What a run concluded, in no particular order until :meth:`sorted`."""
+
+    findings: list[Finding] = field(default_factory=list)
+    suppressed: list[SuppressedFinding] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+    errors: list[InternalError] = field(default_factory=list)
+
+    def worst(self) -> Severity | None:
+        """Return the highest severity found, or None where nothing was."""
+        return max((f.severity for f in self.findings), key=lambda s: s.rank, default=None)
+
+
+def run(scopes: Sequence[Scope], catalog: Catalog, config: Config) -> Results:
+    """Judge every subject by every rule that applies to its type.
+
+    A check that raises becomes an :class:`InternalError` naming the rule; the others go on.
+    The same rule with the same message at the same place counts once, however many units share
+    the file.
+    """
+    results = Results()
+    used: set[tuple[Location, str]] = set()
+    seen: set[tuple[str, str, Location]] = set()
+    for scope in scopes:
+        for finding in _judge(scope.judged, catalog, results):
+            if finding.location is not None:
+                key = (finding.rule, finding.message, finding.location)
+                if key in seen:
+                    continue
+                seen.add(key)
+            _file(finding, scope, config, results, used)
+    for use in _suppression_uses(scopes, catalog, used):
+        results.findings.extend(_judge(use, catalog, results))
+    results.findings.sort(key=_worst_first)
+    return results
+
+
+def _judge(judged: Judgeable, catalog: Catalog, results: Results) -> Iterator[Finding]:
+    """Yield one subject's findings; what was skipped or failed goes into the results."""
+    for rule_id, rule in catalog.items():
+        subject_type, function = CHECKS[rule_id]
+        if not isinstance(judged, subject_type):
+            continue
+        try:
+            for verdict in function(judged, rule):
+                if isinstance(verdict, Skip):
+                    results.skipped.append(
+                        Skipped(rule=rule_id, subject=judged.subject, reason=verdict.reason)
+                    )
+                else:
+                    yield _stamp(verdict, judged.subject, rule)
+        except Exception as error:  # noqa: BLE001 - one broken rule must not stop the others
+            text = f"{type(error).__name__}: {error}"
+            results.errors.append(InternalError(rule=rule_id, subject=judged.subject, error=text))
+
+
+def _stamp(hit: Hit, subject: Subject, rule: Rule) -> Finding:
+    # Once the user set a severity, degrees that the check tells apart no longer count.
+    degree = None if rule.severity_fixed else hit.severity
+    return Finding(
+        rule=rule.id,
+        severity=degree or rule.severity,
+        confidence=rule.confidence,
+        message=hit.message,
+        subject=hit.subject or subject,
+        location=hit.location,
+        evidence=hit.evidence,
+        ruled_out=hit.ruled_out,
+        recommendation=hit.recommendation or Recommendation(summary=rule.fix),
+    )
+
+
+def _file(
+    finding: Finding,
+    scope: Scope,
+    config: Config,
+    results: Results,
+    used: set[tuple[Location, str]],
+) -> None:
+    """Put a finding among the suppressed ones if something asks for it, else among the rest."""
+    for suppression in scope.suppressions:
+        if finding.rule in suppression.rules and suppression.reason:
+            used.add((suppression.location, finding.rule))
+            results.suppressed.append(SuppressedFinding(finding=finding, reason=suppression.reason))
+            return
+    for entry in config.suppress:
+        if entry.rule == finding.rule and fnmatch.fnmatchcase(finding.subject.name, entry.subject):
+            results.suppressed.append(SuppressedFinding(finding=finding, reason=entry.reason))
+            return
+    results.findings.append(finding)
+
+
+def _suppression_uses(
+    scopes: Iterable[Scope], catalog: Catalog, used: set[tuple[Location, str]]
+) -> Iterator[SuppressionUse]:
+    """Yield each comment once, with the rules it names in vain."""
+    comments: dict[Location, tuple[Suppression, Subject]] = {}
+    for scope in scopes:
+        for suppression in scope.suppressions:
+            comments.setdefault(suppression.location, (suppression, scope.judged.subject))
+    for location, (suppression, subject) in sorted(comments.items()):
+        unused = tuple(
+            r for r in suppression.rules if r in catalog and (location, r) not in used
+        )
+        unknown = tuple(r for r in suppression.rules if r not in CHECKS)
+        yield SuppressionUse(suppression, subject, unused, unknown)
+
+
+def _worst_first(finding: Finding) -> tuple[object, ...]:
+    place = finding.location or Location(file="", line=0, column=0)
+    return (-finding.severity.rank, finding.subject.name, finding.rule, place, finding.message)
+
+
+def missing_checks(catalog: Mapping[str, Rule]) -> tuple[set[str], set[str]]:
+    """Return rules without a check and checks without a rule; both are defects."""
+    return set(catalog) - set(CHECKS), set(CHECKS) - set(catalog)

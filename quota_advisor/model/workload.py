@@ -1,0 +1,232 @@
+"""Units, containers and cgroups joined: the things that findings are about."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from quota_advisor.model.cgroup import Basis, CgroupFacts, CounterWindow
+from quota_advisor.model.finding import Subject
+from quota_advisor.model.host import HostFacts
+from quota_advisor.model.limit import Bandwidth, CpuLimit, Missing, Unlimited
+from quota_advisor.model.node import NodeFacts
+from quota_advisor.model.unit import UNIT_SECTIONS, UnitConfig, UnitFacts, UnitProperties
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """One unit, container or bare cgroup, with everything above it that may limit it.
+
+    Attributes:
+        kind: ``service``, ``slice`` …, ``container`` or ``cgroup``.
+        name: The name a person would use.
+        cgroup: Its cgroup, or why it has none.
+        unit: The unit behind it, if one is known.
+        ancestors: Cgroups above it, nearest first, the root left out.
+        members: Cgroups directly below it that hold processes, themselves or further down.
+        node: The machine that it runs on.
+    """
+
+    kind: str
+    name: str
+    cgroup: CgroupFacts | Missing
+    unit: UnitFacts | None
+    ancestors: tuple[CgroupFacts, ...]
+    members: tuple[CgroupFacts, ...]
+    node: NodeFacts
+
+    @property
+    def subject(self) -> Subject:
+        """What a finding about this workload names."""
+        path = None if isinstance(self.cgroup, Missing) else self.cgroup.path
+        return Subject(kind=self.kind, name=self.name, cgroup=path)
+
+    @property
+    def limit(self) -> CpuLimit:
+        """The workload's own live limit."""
+        return self.cgroup if isinstance(self.cgroup, Missing) else self.cgroup.limit
+
+    @property
+    def configured(self) -> CpuLimit:
+        """The limit that the unit's manager, or else its files, ask for."""
+        if isinstance(self.properties, UnitProperties):
+            return self.properties.limit
+        if isinstance(self.config, UnitConfig):
+            return self.config.limit
+        return Missing(reason="no unit is known for this cgroup")
+
+    @property
+    def properties(self) -> UnitProperties | Missing:
+        """What the manager says of the unit."""
+        return Missing(reason="not a systemd unit") if self.unit is None else self.unit.properties
+
+    @property
+    def config(self) -> UnitConfig | Missing:
+        """What the unit's files say."""
+        return Missing(reason="not a systemd unit") if self.unit is None else self.unit.config
+
+    @property
+    def counters(self) -> CounterWindow | Missing:
+        """Counters over the window, or the totals where those are judged."""
+        return self.cgroup if isinstance(self.cgroup, Missing) else self.cgroup.window
+
+    @property
+    def lineage(self) -> tuple[CgroupFacts, ...]:
+        """The workload's own cgroup, then its ancestors, nearest first."""
+        own = () if isinstance(self.cgroup, Missing) else (self.cgroup,)
+        return (*own, *self.ancestors)
+
+    @property
+    def tightest(self) -> tuple[Bandwidth, CgroupFacts] | Unlimited | Missing:
+        """The limit in force and the cgroup that sets it: the smallest on the way up."""
+        limited = [(g.limit, g) for g in self.lineage if isinstance(g.limit, Bandwidth)]
+        if limited:
+            return min(limited, key=lambda pair: pair[0].cores)
+        unknown = [g.limit for g in self.lineage if isinstance(g.limit, Missing)]
+        if isinstance(self.cgroup, Missing):
+            unknown = [self.cgroup]
+        return unknown[0] if unknown else Unlimited()
+
+    @property
+    def cpus_available(self) -> int:
+        """Number of CPUs that the workload may run on: its cpuset, else the node's."""
+        online = set(self.node.cpus_online)
+        for group in self.lineage:
+            if isinstance(group.cpus, tuple) and group.cpus:
+                return len(online & set(group.cpus)) or len(group.cpus)
+        return len(online)
+
+    @property
+    def transient(self) -> bool:
+        """Whether the unit was made at run time by a program."""
+        return isinstance(self.properties, UnitProperties) and self.properties.transient
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """A host's facts with its workloads joined."""
+
+    facts: HostFacts
+    workloads: tuple[Workload, ...]
+
+    @property
+    def subject(self) -> Subject:
+        """What a finding about the machine names."""
+        return Subject(kind="node", name=self.facts.hostname)
+
+    @property
+    def judges_totals(self) -> bool:
+        """Whether lifetime totals are judged instead of a window."""
+        return any(
+            isinstance(w.counters, CounterWindow) and w.counters.basis is Basis.LIFETIME
+            for w in self.workloads
+        )
+
+
+def join(facts: HostFacts) -> Host:
+    """Join cgroups and units into workloads; parents come before children."""
+    by_path = {group.path: group for group in facts.cgroups}
+    units = _unit_index(facts)
+    members = _members(by_path)
+    live = [
+        _live(group, _unit_of(group, units, by_path), by_path, members, facts.node)
+        for group in facts.cgroups
+        if group.path != "/"
+    ]
+    seen = {id(workload.unit) for workload in live if workload.unit is not None}
+    idle = [_idle(unit, facts.node) for unit in facts.units if id(unit) not in seen]
+    return Host(facts=facts, workloads=(*live, *idle))
+
+
+def unit_kind(name: str) -> str:
+    """Return the unit type that a name ends in, or an empty string for other names."""
+    suffix = name.rpartition(".")[2]
+    return suffix if suffix in UNIT_SECTIONS else ""
+
+
+def ancestor_paths(path: str) -> Iterator[str]:
+    """Yield the paths above ``path``, nearest first, the root left out."""
+    parent = posixpath.dirname(path)
+    while parent not in ("/", ""):
+        yield parent
+        parent = posixpath.dirname(parent)
+
+
+def _unit_index(facts: HostFacts) -> Mapping[str, UnitFacts]:
+    """Index units by cgroup path where a manager told it, else by name."""
+    index: dict[str, UnitFacts] = {}
+    for unit in facts.units:
+        known = isinstance(unit.properties, UnitProperties)
+        if known and unit.properties.control_group:
+            index[unit.properties.control_group] = unit
+        elif not known:
+            index.setdefault(unit.name, unit)
+    return index
+
+
+def _unit_of(
+    group: CgroupFacts, units: Mapping[str, UnitFacts], by_path: Mapping[str, CgroupFacts]
+) -> UnitFacts | None:
+    """Find the unit of a cgroup; below a user manager names mean that user's own units."""
+    if group.path in units:
+        return units[group.path]
+    foreign = any(posixpath.basename(p).startswith("user@") for p in ancestor_paths(group.path))
+    name = posixpath.basename(group.path)
+    return None if foreign or not unit_kind(name) else units.get(name)
+
+
+def _members(by_path: Mapping[str, CgroupFacts]) -> Mapping[str, tuple[CgroupFacts, ...]]:
+    """Map each path to its direct children that hold processes, themselves or below."""
+    occupied: set[str] = set()
+    for path, group in by_path.items():
+        if isinstance(group.processes, int) and group.processes > 0:
+            occupied.update((path, *ancestor_paths(path)))
+    children: dict[str, tuple[CgroupFacts, ...]] = {}
+    for path in occupied:
+        if path in by_path:
+            parent = posixpath.dirname(path)
+            children[parent] = (*children.get(parent, ()), by_path[path])
+    return children
+
+
+def _live(
+    group: CgroupFacts,
+    unit: UnitFacts | None,
+    by_path: Mapping[str, CgroupFacts],
+    members: Mapping[str, tuple[CgroupFacts, ...]],
+    node: NodeFacts,
+) -> Workload:
+    kind, name = _identity(group, unit)
+    return Workload(
+        kind=kind,
+        name=name,
+        cgroup=group,
+        unit=unit,
+        ancestors=tuple(by_path[p] for p in ancestor_paths(group.path) if p in by_path),
+        members=members.get(group.path, ()),
+        node=node,
+    )
+
+
+def _identity(group: CgroupFacts, unit: UnitFacts | None) -> tuple[str, str]:
+    """Name a cgroup: by its container, its unit, or its path."""
+    base = posixpath.basename(group.path)
+    if group.container is not None:
+        known = group.container.name
+        return "container", known if isinstance(known, str) else base
+    if unit is not None:
+        return unit_kind(unit.name), unit.name
+    return (unit_kind(base), base) if unit_kind(base) else ("cgroup", group.path)
+
+
+def _idle(unit: UnitFacts, node: NodeFacts) -> Workload:
+    return Workload(
+        kind=unit_kind(unit.name),
+        name=unit.name,
+        cgroup=Missing(reason="no cgroup: the unit is not running"),
+        unit=unit,
+        ancestors=(),
+        members=(),
+        node=node,
+    )

@@ -1,0 +1,82 @@
+"""The quota that a measured demand needs."""
+
+from __future__ import annotations
+
+import math
+
+from quota_advisor.model.cgroup import Demand
+from quota_advisor.model.finding import QuotaAdvice, Recommendation
+from quota_advisor.model.limit import Missing
+from quota_advisor.model.workload import Workload
+
+HEADROOM_FACTOR = 1.5
+"""Room above the peak: sizing at the peak itself leaves every busy period at the edge."""
+
+ROUND_UP_PERCENT = 5
+"""Quotas are rounded up to this, so that advice does not change with every sample."""
+
+MIN_WINDOWS = 50
+"""Fewer sampling windows than this make no 95th percentile worth acting on."""
+
+
+def size_quota(demand: Demand, node_cpus: int) -> QuotaAdvice | Missing:
+    """Return the quota for a demand: its 95th percentile × 1.5, rounded up to 5 %.
+
+    Args:
+        demand: Use over the sampling windows.
+        node_cpus: CPUs of the node, for the share shown beside the number.
+
+    100 % is one core, as systemd has it. Dividing by the node's CPUs, as one field report did,
+    turns a need of 330 % into 14 %: the share is shown and never written.
+    """
+    if demand.windows < MIN_WINDOWS:
+        return Missing(reason=f"{demand.windows} windows sampled, {MIN_WINDOWS} needed")
+    # Rounding first keeps 2.2 × 1.5 at 330 % where floating point says 330.0000000001.
+    exact_percent = round(demand.p95_cores * HEADROOM_FACTOR * 100, 6)
+    percent = max(math.ceil(exact_percent / ROUND_UP_PERCENT) * ROUND_UP_PERCENT, ROUND_UP_PERCENT)
+    span = f"{demand.windows} windows of {demand.interval_usec / 1000:g} ms"
+    return QuotaAdvice(
+        cores=percent / 100,
+        cpu_quota_percent=percent,
+        share_of_node_ratio=percent / 100 / node_cpus,
+        lower_bound=demand.censored_windows > 0,
+        formula=(
+            f"p95 of {span} = {demand.p95_cores:.3g} cores × {HEADROOM_FACTOR:g}"
+            f" = {exact_percent:.4g} %, rounded up to {percent} %"
+        ),
+        windows=demand.windows,
+        interval_usec=demand.interval_usec,
+    )
+
+
+def recommend(workload: Workload) -> Recommendation | Missing:
+    """Return what to do about a workload's quota, with the number where one can be computed."""
+    if isinstance(workload.cgroup, Missing):
+        return workload.cgroup
+    demand = workload.cgroup.demand
+    if isinstance(demand, Missing):
+        return demand
+    advice = size_quota(demand, len(workload.node.cpus_online))
+    if isinstance(advice, Missing):
+        return advice
+    return Recommendation(summary=_summary(workload, advice), quota=advice)
+
+
+def needs_no_quota(advice: QuotaAdvice, cpus_available: int) -> bool:
+    """Whether the need reaches all CPUs, where a quota can only hurt."""
+    return advice.cores >= cpus_available
+
+
+def _summary(workload: Workload, advice: QuotaAdvice) -> str:
+    if needs_no_quota(advice, workload.cpus_available):
+        return (
+            f"no quota: the need of {advice.cpu_quota_percent} % reaches all"
+            f" {workload.cpus_available} CPUs; use CPUWeight= to rank this workload"
+        )
+    share = f"{advice.share_of_node_ratio * 100:.3g} % of this node"
+    if advice.lower_bound:
+        return (
+            f"CPUQuota={advice.cpu_quota_percent}% or more ({share}); a lower bound: the limit"
+            " held the demand back while it was measured"
+        )
+    return f"CPUQuota={advice.cpu_quota_percent}% ({share})"
