@@ -120,7 +120,7 @@ def with_overrides(rule: Rule, *, severity: Severity | None, options: Mapping[st
         name: option.model_copy(update={"default": options.get(name, option.default)})
         for name, option in rule.options.items()
     }
-    update = {"options": changed}
+    update: dict[str, object] = {"options": changed}
     if severity is not None:
         update |= {"severity": severity, "severity_fixed": True}
     return rule.model_copy(update=update)

@@ -56,7 +56,9 @@ class Config(pydantic.BaseModel):
         suppress: Findings to leave out.
     """
 
-    model_config = pydantic.ConfigDict(frozen=True, extra="forbid", alias_generator=lambda s: s.replace("_", "-"))
+    model_config = pydantic.ConfigDict(
+        frozen=True, extra="forbid", alias_generator=lambda s: s.replace("_", "-")
+    )
 
     fail_on: FailOn = "warning"
     rules: Mapping[str, RuleSettings] = {}
@@ -113,7 +115,9 @@ def select_rules(catalog: Catalog, select: Iterable[str], ignore: Iterable[str])
     chosen, dropped = list(select), set(ignore)
     for id_ in (*chosen, *dropped):
         if id_ not in catalog:
-            raise UsageError(f"no rule {id_!r}", hint=did_you_mean(id_, catalog) or "see rules list")
+            raise UsageError(
+                f"no rule {id_!r}", hint=did_you_mean(id_, catalog) or "see rules list"
+            )
     return {
         id_: rule
         for id_, rule in catalog.items()
@@ -130,7 +134,9 @@ def did_you_mean(word: str, known: Collection[str]) -> str:
 def _check_names(config: Config, catalog: Catalog, path: Path) -> None:
     for id_ in (*config.rules, *(entry.rule for entry in config.suppress)):
         if id_ not in catalog:
-            raise ConfigError(f"{path}: no rule {id_!r}", hint=did_you_mean(id_, catalog) or "see rules list")
+            raise ConfigError(
+                f"{path}: no rule {id_!r}", hint=did_you_mean(id_, catalog) or "see rules list"
+            )
     for id_, settings in config.rules.items():
         options = catalog[id_].options
         for name in settings.options:
@@ -151,4 +157,7 @@ def _explain(error: pydantic.ValidationError) -> str:
 
 
 _TOP_KEYS = [name.replace("_", "-") for name in Config.model_fields]
-_KNOWN_KEYS = {"rules": list(RuleSettings.model_fields), "suppress": list(SuppressEntry.model_fields)}
+_KNOWN_KEYS = {
+    "rules": list(RuleSettings.model_fields),
+    "suppress": list(SuppressEntry.model_fields),
+}

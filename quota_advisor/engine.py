@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from quota_advisor.catalog import Catalog, Rule
@@ -19,6 +19,7 @@ from quota_advisor.model.finding import (
     Subject,
     SuppressedFinding,
 )
+from quota_advisor.model.report import Results
 from quota_advisor.model.source import Location
 from quota_advisor.model.unit import Suppression
 
@@ -109,20 +110,6 @@ class Scope:
     suppressions: tuple[Suppression, ...] = ()
 
 
-@dataclass(slots=True)
-class Results:
-    """What a run concluded, in no particular order until :meth:`sorted`."""
-
-    findings: list[Finding] = field(default_factory=list)
-    suppressed: list[SuppressedFinding] = field(default_factory=list)
-    skipped: list[Skipped] = field(default_factory=list)
-    errors: list[InternalError] = field(default_factory=list)
-
-    def worst(self) -> Severity | None:
-        """Return the highest severity found, or None where nothing was."""
-        return max((f.severity for f in self.findings), key=lambda s: s.rank, default=None)
-
-
 def run(scopes: Sequence[Scope], catalog: Catalog, config: Config) -> Results:
     """Judge every subject by every rule that applies to its type.
 
@@ -211,9 +198,7 @@ def _suppression_uses(
         for suppression in scope.suppressions:
             comments.setdefault(suppression.location, (suppression, scope.judged.subject))
     for location, (suppression, subject) in sorted(comments.items()):
-        unused = tuple(
-            r for r in suppression.rules if r in catalog and (location, r) not in used
-        )
+        unused = tuple(r for r in suppression.rules if r in catalog and (location, r) not in used)
         unknown = tuple(r for r in suppression.rules if r not in CHECKS)
         yield SuppressionUse(suppression, subject, unused, unknown)
 

@@ -130,7 +130,7 @@ def join(facts: HostFacts) -> Host:
     units = _unit_index(facts)
     members = _members(by_path)
     live = [
-        _live(group, _unit_of(group, units, by_path), by_path, members, facts.node)
+        _live(group, _unit_of(group, units), by_path, members, facts.node)
         for group in facts.cgroups
         if group.path != "/"
     ]
@@ -157,17 +157,14 @@ def _unit_index(facts: HostFacts) -> Mapping[str, UnitFacts]:
     """Index units by cgroup path where a manager told it, else by name."""
     index: dict[str, UnitFacts] = {}
     for unit in facts.units:
-        known = isinstance(unit.properties, UnitProperties)
-        if known and unit.properties.control_group:
-            index[unit.properties.control_group] = unit
-        elif not known:
+        if isinstance(unit.properties, Missing):
             index.setdefault(unit.name, unit)
+        elif unit.properties.control_group:
+            index[unit.properties.control_group] = unit
     return index
 
 
-def _unit_of(
-    group: CgroupFacts, units: Mapping[str, UnitFacts], by_path: Mapping[str, CgroupFacts]
-) -> UnitFacts | None:
+def _unit_of(group: CgroupFacts, units: Mapping[str, UnitFacts]) -> UnitFacts | None:
     """Find the unit of a cgroup; below a user manager names mean that user's own units."""
     if group.path in units:
         return units[group.path]

@@ -1,0 +1,60 @@
+"""The outcome of one run: what was looked at and what was concluded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from quota_advisor.model.finding import (
+    Finding,
+    InternalError,
+    Severity,
+    Skipped,
+    SuppressedFinding,
+)
+from quota_advisor.model.host import Problem
+from quota_advisor.model.workload import Host
+
+
+@dataclass(slots=True)
+class Results:
+    """What the engine concluded; findings are sorted worst first.
+
+    Attributes:
+        findings: What counts.
+        suppressed: What a comment or the configuration left out, with the reason.
+        skipped: What a rule could not judge.
+        errors: Rules that failed.
+    """
+
+    findings: list[Finding] = field(default_factory=list)
+    suppressed: list[SuppressedFinding] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+    errors: list[InternalError] = field(default_factory=list)
+
+    def count(self, severity: Severity) -> int:
+        """Return the number of findings of one severity."""
+        return sum(f.severity is severity for f in self.findings)
+
+    def worst(self) -> Severity | None:
+        """Return the highest severity found, or None where nothing was."""
+        return max((f.severity for f in self.findings), key=lambda s: s.rank, default=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """Everything a renderer may show of an audit.
+
+    Attributes:
+        command: The command that made it, for example ``audit host``.
+        host: Facts and workloads.
+        results: What was concluded.
+    """
+
+    command: str
+    host: Host
+    results: Results
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What was asked for and could not be read."""
+        return self.host.facts.problems

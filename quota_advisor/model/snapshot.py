@@ -1,0 +1,63 @@
+"""Facts as versioned JSON: a host can be recorded here and judged elsewhere."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+import pydantic
+
+from quota_advisor.errors import SnapshotError
+from quota_advisor.model.host import HostFacts
+
+FORMAT: Literal["quota-advisor/snapshot/v1"] = "quota-advisor/snapshot/v1"
+
+
+class Snapshot(pydantic.BaseModel):
+    """A snapshot file.
+
+    Attributes:
+        format: Name and version of the format; another one is refused, never guessed at.
+        made_by: Version of the program that wrote it.
+        facts: All facts of the host, as :class:`~quota_advisor.model.host.HostFacts` names them.
+    """
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+    format: Literal["quota-advisor/snapshot/v1"]
+    made_by: str
+    facts: HostFacts
+
+
+def dump_snapshot(facts: HostFacts, version: str) -> str:
+    """Return the text of a snapshot file."""
+    snapshot = Snapshot(format=FORMAT, made_by=version, facts=facts)
+    return json.dumps(snapshot.model_dump(mode="json"), indent=1) + "\n"
+
+
+def load_snapshot(path: Path) -> HostFacts:
+    """Return the facts in a snapshot file.
+
+    Raises:
+        SnapshotError: The file cannot be read, is no snapshot, or is of another version.
+    """
+    try:
+        data: Any = json.loads(path.read_bytes())
+    except OSError as error:
+        raise SnapshotError(f"{path}: {(error.strerror or str(error)).lower()}") from error
+    except (ValueError, RecursionError) as error:
+        raise SnapshotError(
+            f"{path}: no JSON ({error})", hint="was it written by --save?"
+        ) from error
+    found = data.get("format") if isinstance(data, dict) else None
+    if found != FORMAT:
+        raise SnapshotError(
+            f"{path}: format {found!r}, expected {FORMAT!r}", hint="record it again with --save"
+        )
+    try:
+        return Snapshot.model_validate(data).facts
+    except pydantic.ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise SnapshotError(f"{path}: {place}: {first['msg'].lower()}") from error

@@ -1,0 +1,180 @@
+"""The workload table's columns, shared by the renderers that show one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from quota_advisor.model.cgroup import CgroupFacts, CpuCounters, Demand
+from quota_advisor.model.finding import Finding, QuotaAdvice
+from quota_advisor.model.limit import Bandwidth, CpuLimit, Missing, Unlimited
+from quota_advisor.model.report import Report
+from quota_advisor.model.workload import Workload
+from quota_advisor.sim.sizing import needs_no_quota, recommend
+from quota_advisor.units import format_cores, format_ratio, format_usec
+
+ABSENT = "-"
+"""Shown for what was not measured; zero is shown only where zero was measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: heading, how to fill it, and whether it is always shown."""
+
+    heading: str
+    cell: Callable[[Workload], str]
+    wide_only: bool = False
+
+
+def rows_worst_first(report: Report, *, everything: bool) -> list[Workload]:
+    """Return the workloads to list: worst finding first, then most throttled."""
+    ranks: dict[tuple[str, str | None], int] = {}
+    for finding in report.results.findings:
+        key = (finding.subject.name, finding.subject.cgroup)
+        ranks[key] = max(ranks.get(key, -1), finding.severity.rank)
+
+    def rank(workload: Workload) -> int:
+        return ranks.get((workload.subject.name, workload.subject.cgroup), -1)
+
+    shown = [w for w in report.host.workloads if everything or _matters(w) or rank(w) >= 0]
+    return sorted(shown, key=lambda w: (-rank(w), -_throttled_share(w), w.name))
+
+
+def cells(workload: Workload, *, wide: bool) -> list[str]:
+    """Return one row."""
+    return [column.cell(workload) for column in shown_columns(wide=wide)]
+
+
+def shown_columns(*, wide: bool) -> list[Column]:
+    """Return the columns to show."""
+    return [column for column in COLUMNS if wide or not column.wide_only]
+
+
+def limit_text(limit: CpuLimit) -> str:
+    """Return a limit for people: percent of one CPU, ``none``, or not known."""
+    if isinstance(limit, Missing):
+        return ABSENT
+    return "none" if isinstance(limit, Unlimited) else f"{limit.percent:.4g} %"
+
+
+def finding_heading(finding: Finding) -> str:
+    """Return the name under which a finding is listed."""
+    subject = finding.subject
+    if subject.cgroup is None or subject.cgroup == subject.name:
+        return subject.name
+    return f"{subject.name}  {subject.cgroup}"
+
+
+def _matters(workload: Workload) -> bool:
+    """Whether a workload has a limit of its own, in its files or above it."""
+    live = isinstance(workload.tightest, tuple)
+    return live or isinstance(workload.configured, Bandwidth)
+
+
+def _throttled_share(workload: Workload) -> float:
+    window = workload.counters
+    if isinstance(window, Missing):
+        return 0.0
+    if isinstance(window.periods, int) and isinstance(window.throttled_periods, int):
+        return window.throttled_periods / window.periods if window.periods else 0.0
+    return 0.0
+
+
+def _group(workload: Workload) -> CgroupFacts | None:
+    return None if isinstance(workload.cgroup, Missing) else workload.cgroup
+
+
+def _demand(workload: Workload) -> Demand | None:
+    group = _group(workload)
+    return None if group is None or isinstance(group.demand, Missing) else group.demand
+
+
+def _in_force(workload: Workload) -> str:
+    tightest = workload.tightest
+    if not isinstance(tightest, tuple):
+        return limit_text(tightest)
+    limit, group = tightest
+    own = _group(workload) is group
+    return limit_text(limit) if own else f"{limit_text(limit)} by {group.path}"
+
+
+def _period(workload: Workload) -> str:
+    limit = workload.limit
+    return format_usec(limit.period_usec) if isinstance(limit, Bandwidth) else ABSENT
+
+
+def _throttled(workload: Workload) -> str:
+    window = workload.counters
+    if isinstance(window, Missing):
+        return ABSENT
+    return _share_of_periods(window.throttled_periods, window.periods)
+
+
+def _throttled_ever(workload: Workload) -> str:
+    group = _group(workload)
+    if group is None:
+        return ABSENT
+    totals: CpuCounters = group.totals
+    return _share_of_periods(totals.nr_throttled, totals.nr_periods)
+
+
+def _share_of_periods(throttled: int | Missing, periods: int | Missing) -> str:
+    if not isinstance(throttled, int) or not isinstance(periods, int) or periods <= 0:
+        return ABSENT
+    return format_ratio(throttled / periods)
+
+
+def _stalled(workload: Workload) -> str:
+    window = workload.counters
+    if isinstance(window, Missing) or isinstance(window.throttled_usec, Missing):
+        return ABSENT
+    if isinstance(workload.limit, Unlimited) and window.throttled_usec == 0:
+        return ABSENT
+    return format_usec(window.throttled_usec)
+
+
+def _peak(workload: Workload) -> str:
+    demand = _demand(workload)
+    if demand is None:
+        return ABSENT
+    return ("≥ " if demand.censored_windows else "") + format_cores(demand.p95_cores)
+
+
+def _mean(workload: Workload) -> str:
+    demand = _demand(workload)
+    return ABSENT if demand is None else format_cores(demand.mean_cores)
+
+
+def _max(workload: Workload) -> str:
+    demand = _demand(workload)
+    return ABSENT if demand is None else format_cores(demand.max_cores)
+
+
+def _advice(workload: Workload) -> str:
+    """Return the quota that the measured peak needs, for workloads that have one."""
+    if not isinstance(workload.limit, Bandwidth):
+        return ABSENT
+    advice = recommend(workload)
+    if isinstance(advice, Missing) or advice.quota is None:
+        return ABSENT
+    quota: QuotaAdvice = advice.quota
+    if needs_no_quota(quota, workload.cpus_available):
+        return "no quota"
+    return ("≥ " if quota.lower_bound else "") + f"{quota.cpu_quota_percent} %"
+
+
+COLUMNS = (
+    Column("KIND", lambda w: w.kind, wide_only=True),
+    Column("WORKLOAD", lambda w: w.name),
+    Column("CONFIGURED", lambda w: limit_text(w.configured), wide_only=True),
+    Column("LIMIT", lambda w: limit_text(w.limit)),
+    Column("IN FORCE", _in_force, wide_only=True),
+    Column("PERIOD", _period, wide_only=True),
+    Column("THROTTLED", _throttled),
+    Column("EVER", _throttled_ever),
+    Column("HELD BACK", _stalled, wide_only=True),
+    Column("MEAN", _mean),
+    Column("PEAK", _peak),
+    Column("MAX", _max, wide_only=True),
+    Column("ADVICE", _advice),
+)
