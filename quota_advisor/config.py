@@ -96,12 +96,16 @@ def load_config(path: Path, catalog: Catalog) -> Config:
     return config
 
 
-def apply_config(catalog: Catalog, config: Config) -> Catalog:
-    """Return the rules that are enabled, with the user's severities and thresholds."""
+def apply_config(catalog: Catalog, config: Config, keep: Collection[str] = ()) -> Catalog:
+    """Return the rules that are enabled, with the user's severities and thresholds.
+
+    Args:
+        keep: Rules asked for by name: they run even where the configuration disables them.
+    """
     rules = {}
     for id_, rule in catalog.items():
         settings = config.rules.get(id_, RuleSettings())
-        if settings.enabled:
+        if settings.enabled or id_ in keep:
             rules[id_] = with_overrides(rule, severity=settings.severity, options=settings.options)
     return rules
 

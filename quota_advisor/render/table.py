@@ -11,13 +11,13 @@ import tabulate
 from quota_advisor.model.finding import Evidence, Finding, Severity
 from quota_advisor.model.limit import Missing
 from quota_advisor.model.report import Report, Results
-from quota_advisor.render import View
 from quota_advisor.render.columns import (
     cells,
     finding_heading,
     rows_worst_first,
     shown_columns,
 )
+from quota_advisor.render.view import View
 from quota_advisor.units import format_ratio, format_usec
 
 MIN_NAME_WIDTH = 12

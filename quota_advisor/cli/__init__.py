@@ -1,0 +1,99 @@
+"""The command line: dispatch, and the one place where errors become text and exit codes.
+
+Exit codes: 0 nothing at or above ``--fail-on``; 1 findings; 2 usage or configuration error;
+3 something that was asked for could not be looked at.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Any, NoReturn
+
+import click
+
+import quota_advisor
+from quota_advisor.errors import QuotaAdvisorError
+
+EXIT_CLEAN, EXIT_FINDINGS, EXIT_USAGE, EXIT_BLIND = 0, 1, 2, 3
+EXIT_INTERRUPTED = 130
+
+_COMMANDS = {
+    "audit": "Find the CPU quotas that hurt on a host.",
+    "explain": "Say why a rule exists and what to do about its findings.",
+    "rules": "List the rules.",
+}
+
+
+class LazyGroup(click.Group):
+    """Commands by name, each imported when it is used: ``--version`` needs none of them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Return the names of the commands."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import a command."""
+        if cmd_name not in _COMMANDS:
+            return None
+        module = importlib.import_module(f"quota_advisor.cli.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 nothing to report, 1 findings, 2 wrong usage, 3 could not look.",
+)
+@click.version_option(quota_advisor.__version__, prog_name="quota-advisor")
+def cli() -> None:
+    """Find CPU quotas that hurt, say what they should be, and prove it."""
+
+
+def main() -> NoReturn:
+    """Run the command line and end the process with its exit code."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command line and return its exit code; every error becomes one line."""
+    try:
+        result: Any = cli.main(arguments, prog_name="quota-advisor", standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        return EXIT_USAGE
+    except (click.Abort, KeyboardInterrupt):
+        _say("interrupted")
+        return EXIT_INTERRUPTED
+    except QuotaAdvisorError as error:
+        _say(str(error))
+        return error.exit_code
+    except BrokenPipeError:
+        # The reader went away. Python would complain once more when it closes the stream.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_BLIND
+    except Exception as error:  # noqa: BLE001 - a traceback helps nobody who runs this
+        _say(f"defect in quota-advisor, please report: {_origin(error)}")
+        return EXIT_BLIND
+    return result if isinstance(result, int) else EXIT_CLEAN
+
+
+def _say(text: str) -> None:
+    click.echo(f"quota-advisor: {text}", err=True)
+
+
+def _origin(error: Exception) -> str:
+    """Return an unexpected error with the innermost place it comes from."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = "" if trace is None else f" ({trace.tb_frame.f_code.co_name}, line {trace.tb_lineno})"
+    return f"{type(error).__name__}: {error}{place}"

@@ -1,0 +1,121 @@
+"""``quota-advisor audit``: a host, or a snapshot of one."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Literal
+
+import click
+
+import quota_advisor
+from quota_advisor.cli.options import Output, output_options
+
+MAX_WINDOW_SEC = 86_400
+
+
+@click.group("audit")
+def command() -> None:
+    """Find the CPU quotas that hurt on a host, and say what they should be."""
+
+
+@command.command("host")
+@click.option(
+    "--root",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    default="/",
+    show_default=True,
+    help="Read every host file below this directory: a mounted host, an image.",
+)
+@click.option(
+    "--window",
+    "window_sec",
+    type=click.FloatRange(0, MAX_WINDOW_SEC),
+    default=10.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to watch. 0 judges the totals since each cgroup was created.",
+)
+@click.option(
+    "--samples",
+    type=click.IntRange(1, 1_000_000),
+    help="Number of samples of CPU use in the window.  [default: one in 100 ms]",
+)
+@click.option("--user", is_flag=True, help="Ask the calling user's own systemd too.")
+@click.option(
+    "--dbus",
+    "adapter",
+    type=click.Choice(["auto", "dbus-fast", "pydbus"]),
+    default="auto",
+    show_default=True,
+    help="D-Bus library.",
+)
+@click.option(
+    "--save",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write all facts to this file, for audit snapshot.",
+)
+@output_options
+def host(  # noqa: PLR0913 - one parameter an option
+    *,
+    output: Output,
+    root: Path,
+    window_sec: float,
+    samples: int | None,
+    user: bool,
+    adapter: Literal["auto", "dbus-fast", "pydbus"],
+    save: Path | None,
+) -> int:
+    """Audit this host: its units, containers and cgroups, with or without systemd.
+
+    \b
+    quota-advisor audit host
+    quota-advisor audit host --window 60 --wide
+    quota-advisor audit host --window 0 --format json
+    quota-advisor audit host --root /host --save facts.json
+    """  # noqa: D301 - click's mark for lines to keep
+    from quota_advisor.cli.judging import exit_code, judge, load_rulebook  # noqa: PLC0415
+    from quota_advisor.cli.output import parse_formats, show, write_file  # noqa: PLC0415
+    from quota_advisor.collect.host import Request, collect_host  # noqa: PLC0415
+    from quota_advisor.collect.root import HostRoot  # noqa: PLC0415
+
+    parse_formats(output.formats)
+    rulebook = load_rulebook(output)
+    request = Request(
+        window_sec=window_sec,
+        samples=samples,
+        adapter=adapter,
+        user=user,
+        on_progress=_progress if sys.stderr.isatty() else None,
+    )
+    facts = collect_host(HostRoot(root), request)
+    if save is not None:
+        from quota_advisor.model.snapshot import dump_snapshot  # noqa: PLC0415
+
+        write_file(save, dump_snapshot(facts, quota_advisor.__version__))
+    report = judge(facts, rulebook, "audit host")
+    show(report, output)
+    return exit_code(report, output, rulebook.config)
+
+
+@command.command("snapshot")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@output_options
+def snapshot(*, output: Output, file: Path) -> int:
+    """Judge a snapshot that audit host --save wrote, here or on another machine."""
+    from quota_advisor.cli.judging import exit_code, judge, load_rulebook  # noqa: PLC0415
+    from quota_advisor.cli.output import parse_formats, show  # noqa: PLC0415
+    from quota_advisor.model.snapshot import load_snapshot  # noqa: PLC0415
+
+    parse_formats(output.formats)
+    rulebook = load_rulebook(output)
+    report = judge(load_snapshot(file), rulebook, "audit snapshot")
+    show(report, output)
+    return exit_code(report, output, rulebook.config)
+
+
+def _progress(elapsed_sec: float, total_sec: float) -> None:
+    """Show on the terminal how far the window is, on a line that is gone afterwards."""
+    done = elapsed_sec >= total_sec
+    text = "" if done else f"watching: {elapsed_sec:.0f} of {total_sec:.0f} s"
+    click.echo(f"\r{text:<40}\r" if done else f"\r{text:<40}", nl=False, err=True)

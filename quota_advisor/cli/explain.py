@@ -1,0 +1,53 @@
+"""``quota-advisor explain RULE``."""
+
+from __future__ import annotations
+
+import textwrap
+
+import click
+
+from quota_advisor.catalog import Rule, load_catalog
+from quota_advisor.config import did_you_mean
+from quota_advisor.errors import UsageError
+
+WIDTH = 88
+
+
+@click.command("explain")
+@click.argument("rule_id", metavar="RULE")
+def command(rule_id: str) -> None:
+    """Say why RULE exists, what to do about its findings, and when it stays silent."""
+    catalog = load_catalog()
+    if rule_id not in catalog:
+        hint = did_you_mean(rule_id, catalog) or "see quota-advisor rules list"
+        raise UsageError(f"no rule {rule_id!r}", hint=hint)
+    click.echo(explanation(catalog[rule_id]))
+
+
+def explanation(rule: Rule) -> str:
+    """Return a rule's page as text."""
+    sections = [
+        f"{rule.id}: {rule.title}",
+        f"severity {rule.severity}, confidence {rule.confidence}, since {rule.since}",
+        _section("Why", rule.why),
+        _section("Fix", rule.fix),
+        _section("Silent", rule.silent),
+    ]
+    if rule.options:
+        lines = [
+            f"  {name} = {option.default:g} {option.unit}\n{_indent(option.help, 6)}"
+            for name, option in rule.options.items()
+        ]
+        sections.append("Options\n" + "\n".join(lines))
+    if rule.references:
+        sections.append("References\n" + "\n".join(f"  {r}" for r in rule.references))
+    return "\n\n".join(sections)
+
+
+def _section(heading: str, text: str) -> str:
+    return f"{heading}\n" + "\n\n".join(_indent(p, 2) for p in text.split("\n\n"))
+
+
+def _indent(text: str, spaces: int) -> str:
+    indent = " " * spaces
+    return textwrap.fill(text, WIDTH, initial_indent=indent, subsequent_indent=indent)

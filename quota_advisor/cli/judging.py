@@ -1,0 +1,73 @@
+"""From facts to a report and an exit code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import quota_advisor.checks  # noqa: F401 - registers every check
+from quota_advisor.catalog import Catalog, load_catalog
+from quota_advisor.cli.options import Output
+from quota_advisor.config import (
+    Config,
+    apply_config,
+    find_config,
+    load_config,
+    select_rules,
+)
+from quota_advisor.engine import Scope, run
+from quota_advisor.model.finding import Severity
+from quota_advisor.model.host import HostFacts
+from quota_advisor.model.report import Report
+from quota_advisor.model.unit import Suppression, UnitConfig
+from quota_advisor.model.workload import Workload, join
+
+
+@dataclass(frozen=True, slots=True)
+class Rulebook:
+    """The rules to run and the settings that go with them."""
+
+    rules: Catalog
+    config: Config
+
+
+def load_rulebook(output: Output) -> Rulebook:
+    """Return the rules that configuration and options leave.
+
+    Raises:
+        ConfigError, UsageError: As the configuration or the options say.
+    """
+    catalog = load_catalog()
+    path = output.config or find_config(Path.cwd())
+    config = Config() if path is None else load_config(path, catalog)
+    chosen = select_rules(catalog, output.select, output.ignore)
+    return Rulebook(apply_config(chosen, config, keep=output.select), config)
+
+
+def judge(facts: HostFacts, rulebook: Rulebook, command: str) -> Report:
+    """Join the facts into workloads and run the rules over them."""
+    host = join(facts)
+    scopes = [Scope(host)]
+    for workload in host.workloads:
+        comments = _comments(workload)
+        scopes.append(Scope(workload, comments))
+        if isinstance(workload.config, UnitConfig):
+            scopes.append(Scope(workload.config, comments))
+    return Report(command=command, host=host, results=run(scopes, rulebook.rules, rulebook.config))
+
+
+def exit_code(report: Report, output: Output, config: Config) -> int:
+    """Return 3 if anything could not be looked at, 1 if findings count, else 0."""
+    if report.problems or report.results.errors:
+        return 3
+    fail_on = output.fail_on or config.fail_on
+    worst = report.results.worst()
+    if fail_on == "never" or worst is None:
+        return 0
+    return int(worst.rank >= Severity(fail_on).rank)
+
+
+def _comments(workload: Workload) -> tuple[Suppression, ...]:
+    if not isinstance(workload.config, UnitConfig):
+        return ()
+    return tuple(s for file in workload.config.files for s in file.suppressions)

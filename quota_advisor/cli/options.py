@@ -1,0 +1,79 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from quota_advisor.render import FORMATS
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+FAIL_ON = ("info", "warning", "error", "never")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """Where and how to show a report, and which rules to run."""
+
+    formats: tuple[str, ...]
+    select: tuple[str, ...]
+    ignore: tuple[str, ...]
+    fail_on: str | None
+    config: Path | None
+    wide: bool
+    everything: bool
+    verbose: bool
+
+
+def output_options(command: F) -> F:
+    """Add the options of :class:`Output` to a command, which receives them as ``output``."""
+
+    @functools.wraps(command)
+    def wrapped(**arguments: Any) -> Any:
+        output = Output(**{name: arguments.pop(name) for name in _OUTPUT_FIELDS})
+        return command(output=output, **arguments)
+
+    decorated: Any = wrapped
+    for option in reversed(_OUTPUT_OPTIONS):
+        decorated = option(decorated)
+    result: F = decorated
+    return result
+
+
+_OUTPUT_OPTIONS = (
+    click.option(
+        "--format",
+        "formats",
+        multiple=True,
+        metavar="FORMAT[=FILE]",
+        help=f"Output format: {', '.join(FORMATS)}. With =FILE it is written there. Repeatable.",
+    ),
+    click.option("--select", multiple=True, metavar="RULE", help="Run only this rule. Repeatable."),
+    click.option(
+        "--ignore", multiple=True, metavar="RULE", help="Leave this rule out. Repeatable."
+    ),
+    click.option(
+        "--fail-on",
+        type=click.Choice(FAIL_ON),
+        help="Lowest severity that makes the exit code 1.  [default: warning]",
+    ),
+    click.option(
+        "--config",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="Configuration file.  [default: .quota-advisor.yaml here or above]",
+    ),
+    click.option("--wide", is_flag=True, help="Show every column."),
+    click.option("--all", "everything", is_flag=True, help="List workloads without any limit too."),
+    click.option(
+        "-v", "--verbose", is_flag=True, help="List what was suppressed or could not be judged."
+    ),
+)
+
+_OUTPUT_FIELDS = tuple(field.name for field in dataclasses.fields(Output))

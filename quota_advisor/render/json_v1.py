@@ -1,0 +1,453 @@
+"""The report for programs: JSON, frozen as version 1.
+
+The models here are the contract. They are filled from the internal model and not dumped from
+it, so that the one can change without the other. What is not known is an object with
+``"kind": "missing"`` and the reason, never zero.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Literal, TypeVar
+
+import pydantic
+
+import quota_advisor
+from quota_advisor.model.cgroup import CgroupFacts, CounterWindow
+from quota_advisor.model.cgroup import Demand as DemandFacts
+from quota_advisor.model.finding import Evidence as EvidenceModel
+from quota_advisor.model.finding import Finding as FindingModel
+from quota_advisor.model.finding import Recommendation as RecommendationModel
+from quota_advisor.model.finding import Severity
+from quota_advisor.model.finding import Subject as SubjectModel
+from quota_advisor.model.limit import Bandwidth, CpuLimit
+from quota_advisor.model.limit import Missing as MissingFact
+from quota_advisor.model.report import Report
+from quota_advisor.model.workload import Workload as WorkloadModel
+from quota_advisor.render.view import View
+from quota_advisor.sim.sizing import recommend
+
+FORMAT: Literal["quota-advisor/report/v1"] = "quota-advisor/report/v1"
+
+T = TypeVar("T")
+
+
+class _Frozen(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+
+class Missing(_Frozen):
+    """A value that could not be had, and why."""
+
+    kind: Literal["missing"] = "missing"
+    reason: str
+
+
+class Unlimited(_Frozen):
+    """No limit is set."""
+
+    kind: Literal["unlimited"] = "unlimited"
+
+
+class Limited(_Frozen):
+    """A limit that is set; ``percent`` counts 100 for one CPU, as systemd does."""
+
+    kind: Literal["bandwidth"] = "bandwidth"
+    quota_usec: int
+    period_usec: int
+    cores: float
+    percent: float
+
+
+Limit = Limited | Unlimited | Missing
+Count = int | Missing
+
+
+class Tool(_Frozen):
+    """What made the report."""
+
+    name: Literal["quota-advisor"] = "quota-advisor"
+    version: str
+
+
+class Machine(_Frozen):
+    """The machine that was looked at."""
+
+    hostname: str
+    kernel_release: str
+    cpus: int
+    cgroup_layout: str | Missing
+    systemd_version: str | Missing
+
+
+class Observation(_Frozen):
+    """How counters were observed; a window of 0 means lifetime totals."""
+
+    taken_at: str
+    window_usec: int
+    interval_usec: int
+    samples: int
+
+
+class Counters(_Frozen):
+    """Counters over the window, or since the cgroup was created."""
+
+    basis: Literal["window", "lifetime"]
+    elapsed_usec: Count
+    periods: Count
+    throttled_periods: Count
+    throttled_usec: Count
+    local_throttled_usec: Count
+    pressure_full_usec: Count
+    usage_usec: Count
+
+
+class Demand(_Frozen):
+    """CPU use at the scale of one sampling window."""
+
+    interval_usec: int
+    windows: int
+    censored_windows: int
+    mean_cores: float
+    p95_cores: float
+    max_cores: float
+
+
+class Quota(_Frozen):
+    """A computed quota; ``share_of_node_ratio`` is for people and is never written anywhere."""
+
+    cpu_quota_percent: int
+    cores: float
+    share_of_node_ratio: float
+    lower_bound: bool
+    formula: str
+    windows: int
+    interval_usec: int
+
+
+class Recommendation(_Frozen):
+    """What to do; ``quota`` is null where no number was computed."""
+
+    summary: str
+    quota: Quota | None
+
+
+class Subject(_Frozen):
+    """What a finding is about; ``cgroup`` is null where it is not live."""
+
+    kind: str
+    name: str
+    cgroup: str | None
+
+
+class Location(_Frozen):
+    """A place in a file, counted from 1."""
+
+    file: str
+    line: int
+    column: int
+
+
+class Source(_Frozen):
+    """Where a value was read, and the text as read."""
+
+    kind: str
+    locator: str
+    raw: str
+
+
+class Evidence(_Frozen):
+    """One number or text that a finding rests on."""
+
+    label: str
+    value: float | str
+    unit: str
+    threshold: float | None
+    source: Source | None
+
+
+class Finding(_Frozen):
+    """One conclusion."""
+
+    rule: str
+    severity: Literal["error", "warning", "info"]
+    confidence: Literal["low", "medium", "high"]
+    message: str
+    subject: Subject
+    location: Location | None
+    evidence: tuple[Evidence, ...]
+    ruled_out: tuple[Evidence, ...]
+    recommendation: Recommendation | None
+
+
+class Suppressed(_Frozen):
+    """A finding that was left out on request."""
+
+    reason: str
+    finding: Finding
+
+
+class Skipped(_Frozen):
+    """A rule that could not judge a subject."""
+
+    rule: str
+    subject: Subject
+    reason: str
+
+
+class RuleError(_Frozen):
+    """A rule that failed: a defect of this program."""
+
+    rule: str
+    subject: Subject
+    error: str
+
+
+class Problem(_Frozen):
+    """Something that was asked for and could not be read."""
+
+    subject: str
+    reason: str
+    hint: str
+
+
+class Workload(_Frozen):
+    """One unit, container or cgroup with its limits, counters and advice."""
+
+    kind: str
+    name: str
+    cgroup: str | None
+    configured: Limit
+    limit: Limit
+    in_force: Limit
+    in_force_from: str | None
+    counters: Counters | Missing
+    totals: Counters | Missing
+    demand: Demand | Missing
+    recommendation: Recommendation | Missing
+
+
+class Summary(_Frozen):
+    """Number of findings by severity, and of what was left out."""
+
+    error: int
+    warning: int
+    info: int
+    suppressed: int
+    skipped: int
+
+
+class ReportV1(_Frozen):
+    """A whole report."""
+
+    format: Literal["quota-advisor/report/v1"] = FORMAT
+    tool: Tool
+    command: str
+    machine: Machine
+    observation: Observation
+    summary: Summary
+    findings: tuple[Finding, ...]
+    workloads: tuple[Workload, ...]
+    suppressed: tuple[Suppressed, ...]
+    skipped: tuple[Skipped, ...]
+    rule_errors: tuple[RuleError, ...]
+    problems: tuple[Problem, ...]
+    notes: tuple[str, ...]
+
+
+def render(report: Report, _view: View) -> str:
+    """Return the report as JSON text."""
+    return json.dumps(build(report).model_dump(mode="json"), indent=2, ensure_ascii=False) + "\n"
+
+
+def build(report: Report) -> ReportV1:
+    """Return the report in its published form."""
+    facts, results = report.host.facts, report.results
+    return ReportV1(
+        tool=Tool(version=quota_advisor.__version__),
+        command=report.command,
+        machine=_machine(report),
+        observation=Observation(
+            taken_at=facts.observation.taken_at,
+            window_usec=facts.observation.window_usec,
+            interval_usec=facts.observation.interval_usec,
+            samples=facts.observation.samples,
+        ),
+        summary=Summary(
+            error=results.count(Severity.ERROR),
+            warning=results.count(Severity.WARNING),
+            info=results.count(Severity.INFO),
+            suppressed=len(results.suppressed),
+            skipped=len(results.skipped),
+        ),
+        findings=tuple(map(_finding, results.findings)),
+        workloads=tuple(map(_workload, report.host.workloads)),
+        suppressed=tuple(
+            Suppressed(reason=s.reason, finding=_finding(s.finding)) for s in results.suppressed
+        ),
+        skipped=tuple(
+            Skipped(rule=s.rule, subject=_subject(s.subject), reason=s.reason)
+            for s in results.skipped
+        ),
+        rule_errors=tuple(
+            RuleError(rule=e.rule, subject=_subject(e.subject), error=e.error)
+            for e in results.errors
+        ),
+        problems=tuple(
+            Problem(subject=p.subject, reason=p.reason, hint=p.hint) for p in report.problems
+        ),
+        notes=facts.notes,
+    )
+
+
+def _machine(report: Report) -> Machine:
+    facts = report.host.facts
+    return Machine(
+        hostname=facts.hostname,
+        kernel_release=facts.node.kernel_release,
+        cpus=len(facts.node.cpus_online),
+        cgroup_layout=_or_missing(facts.node.layout),
+        systemd_version=_or_missing(facts.node.systemd_version),
+    )
+
+
+def _finding(finding: FindingModel) -> Finding:
+    place = finding.location
+    return Finding(
+        rule=finding.rule,
+        severity=finding.severity.value,
+        confidence=finding.confidence.value,
+        message=finding.message,
+        subject=_subject(finding.subject),
+        location=None
+        if place is None
+        else Location(file=place.file, line=place.line, column=place.column),
+        evidence=tuple(map(_evidence, finding.evidence)),
+        ruled_out=tuple(map(_evidence, finding.ruled_out)),
+        recommendation=None
+        if finding.recommendation is None
+        else _recommendation(finding.recommendation),
+    )
+
+
+def _subject(subject: SubjectModel) -> Subject:
+    return Subject(kind=subject.kind, name=subject.name, cgroup=subject.cgroup)
+
+
+def _evidence(evidence: EvidenceModel) -> Evidence:
+    source = evidence.source
+    return Evidence(
+        label=evidence.label,
+        value=evidence.value,
+        unit=evidence.unit,
+        threshold=evidence.threshold,
+        source=None
+        if source is None
+        else Source(kind=source.kind.value, locator=source.locator, raw=source.raw),
+    )
+
+
+def _recommendation(advice: RecommendationModel) -> Recommendation:
+    quota = advice.quota
+    return Recommendation(
+        summary=" ".join(advice.summary.split()),
+        quota=None
+        if quota is None
+        else Quota(
+            cpu_quota_percent=quota.cpu_quota_percent,
+            cores=quota.cores,
+            share_of_node_ratio=quota.share_of_node_ratio,
+            lower_bound=quota.lower_bound,
+            formula=quota.formula,
+            windows=quota.windows,
+            interval_usec=quota.interval_usec,
+        ),
+    )
+
+
+def _workload(workload: WorkloadModel) -> Workload:
+    group = workload.cgroup
+    tightest = workload.tightest
+    in_force, owner = tightest if isinstance(tightest, tuple) else (tightest, None)
+    advice = recommend(workload) if isinstance(workload.limit, Bandwidth) else _NO_QUOTA_TO_SIZE
+    return Workload(
+        kind=workload.kind,
+        name=workload.name,
+        cgroup=workload.subject.cgroup,
+        configured=_limit(workload.configured),
+        limit=_limit(workload.limit),
+        in_force=_limit(in_force),
+        in_force_from=None if owner is None else owner.path,
+        counters=_counters(workload.counters),
+        totals=_missing(group) if isinstance(group, MissingFact) else _totals(group),
+        demand=_demand(group.demand) if isinstance(group, CgroupFacts) else _missing(group),
+        recommendation=_missing(advice)
+        if isinstance(advice, MissingFact)
+        else _recommendation(advice),
+    )
+
+
+_NO_QUOTA_TO_SIZE = MissingFact(reason="it has no quota of its own")
+
+
+def _limit(limit: CpuLimit) -> Limit:
+    if isinstance(limit, MissingFact):
+        return _missing(limit)
+    if isinstance(limit, Bandwidth):
+        return Limited(
+            quota_usec=limit.quota_usec,
+            period_usec=limit.period_usec,
+            cores=limit.cores,
+            percent=limit.percent,
+        )
+    return Unlimited()
+
+
+def _counters(window: CounterWindow | MissingFact) -> Counters | Missing:
+    if isinstance(window, MissingFact):
+        return _missing(window)
+    return Counters(
+        basis=window.basis.value,
+        elapsed_usec=_or_missing(window.elapsed_usec),
+        periods=_or_missing(window.periods),
+        throttled_periods=_or_missing(window.throttled_periods),
+        throttled_usec=_or_missing(window.throttled_usec),
+        local_throttled_usec=_or_missing(window.local_throttled_usec),
+        pressure_full_usec=_or_missing(window.pressure_full_usec),
+        usage_usec=_or_missing(window.usage_usec),
+    )
+
+
+def _totals(group: CgroupFacts) -> Counters:
+    totals = group.totals
+    return Counters(
+        basis="lifetime",
+        elapsed_usec=Missing(reason="the age of the cgroup is not known"),
+        periods=_or_missing(totals.nr_periods),
+        throttled_periods=_or_missing(totals.nr_throttled),
+        throttled_usec=_or_missing(totals.throttled_usec),
+        local_throttled_usec=_or_missing(totals.local_throttled_usec),
+        pressure_full_usec=_or_missing(totals.pressure_full_usec),
+        usage_usec=_or_missing(totals.usage_usec),
+    )
+
+
+def _demand(demand: DemandFacts | MissingFact) -> Demand | Missing:
+    if isinstance(demand, MissingFact):
+        return _missing(demand)
+    return Demand(
+        interval_usec=demand.interval_usec,
+        windows=demand.windows,
+        censored_windows=demand.censored_windows,
+        mean_cores=demand.mean_cores,
+        p95_cores=demand.p95_cores,
+        max_cores=demand.max_cores,
+    )
+
+
+def _or_missing(value: T | MissingFact) -> T | Missing:
+    return _missing(value) if isinstance(value, MissingFact) else value
+
+
+def _missing(value: MissingFact) -> Missing:
+    return Missing(reason=value.reason)

@@ -1,0 +1,53 @@
+"""The report as Markdown: for tickets, pull requests and chat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import tabulate
+
+from quota_advisor.model.finding import Finding
+from quota_advisor.model.report import Report
+from quota_advisor.render.columns import cells, rows_worst_first, shown_columns
+from quota_advisor.render.table import causes_text, headline, summary
+from quota_advisor.render.view import View
+
+
+def render(report: Report, view: View) -> str:
+    """Return the report as Markdown."""
+    blocks = ["# CPU quota audit", _escape(headline(report)), _table(report, view)]
+    if report.results.findings:
+        blocks.append("## Findings")
+        blocks.append("\n".join(line for f in report.results.findings for line in _item(f)))
+    blocks.append(summary(report))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _table(report: Report, view: View) -> str:
+    workloads = rows_worst_first(report, everything=view.all)
+    if not workloads:
+        return "No unit, container or cgroup here has a CPU quota."
+    headings = [column.heading.capitalize() for column in shown_columns(wide=view.wide)]
+    rows = [[_escape(cell) for cell in cells(w, wide=view.wide)] for w in workloads]
+    return tabulate.tabulate(rows, headers=headings, tablefmt="github", disable_numparse=True)
+
+
+def _item(finding: Finding) -> Iterator[str]:
+    name, message = _escape(finding.subject.name), _escape(finding.message)
+    yield f"- **{finding.severity}** `{finding.rule}` — **{name}**: {message}"
+    if finding.location is not None:
+        place = finding.location
+        yield f"  - at `{place.file}:{place.line}:{place.column}`"
+    if finding.ruled_out:
+        yield f"  - {_escape(causes_text(finding.ruled_out))}"
+    if finding.recommendation is not None:
+        yield f"  - do: {_escape(' '.join(finding.recommendation.summary.split()))}"
+        if finding.recommendation.quota is not None:
+            yield f"  - from: {_escape(finding.recommendation.quota.formula)}"
+
+
+def _escape(text: str) -> str:
+    """Keep names and values from being read as markup."""
+    for sign in "\\`*_[]<>|":
+        text = text.replace(sign, f"\\{sign}")
+    return text
