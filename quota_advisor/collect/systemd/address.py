@@ -1,0 +1,78 @@
+"""Where a manager is reached, if anywhere."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections.abc import Mapping
+from urllib.parse import quote
+
+from quota_advisor.collect.root import HostRoot
+from quota_advisor.collect.systemd.bus import BusAddress, Manager
+from quota_advisor.model.limit import Missing
+
+SYSTEM_BUS = "/run/dbus/system_bus_socket"
+SYSTEM_PRIVATE = "/run/systemd/private"
+BOOTED = "/run/systemd/system"
+"""Exists exactly where systemd is the init system: sd_booted(3)."""
+
+
+def find_bus(
+    root: HostRoot, manager: Manager, environ: Mapping[str, str], uid: int
+) -> BusAddress | Missing:
+    """Return the bus of a manager, or one sentence on why there is none.
+
+    Args:
+        root: The host. The environment counts only when it is the running one: it describes
+            the machine this program runs on, not another.
+        manager: Whose bus.
+        environ: Environment of the process.
+        uid: User that asks; systemd's private socket takes no other than its owner.
+    """
+    if manager == "user":
+        return _find_user_bus(root, environ, uid)
+    if root.live and (address := environ.get("DBUS_SYSTEM_BUS_ADDRESS")):
+        return BusAddress(address=address, label=f"system bus ({address})")
+    if found := _socket(root, SYSTEM_BUS, direct=False):
+        return found
+    # systemctl, too, speaks with systemd directly when there is no message bus.
+    if uid == 0 and (found := _socket(root, SYSTEM_PRIVATE, direct=True)):
+        return found
+    return Missing(reason=_why_none(root))
+
+
+def _find_user_bus(root: HostRoot, environ: Mapping[str, str], uid: int) -> BusAddress | Missing:
+    # The user's manager is always below the runtime directory, while
+    # DBUS_SESSION_BUS_ADDRESS may name a bus of a desktop or a test that has no systemd on it.
+    runtime = (environ.get("XDG_RUNTIME_DIR") if root.live else None) or f"/run/user/{uid}"
+    bus, private = posixpath.join(runtime, "bus"), posixpath.join(runtime, "systemd/private")
+    if found := _socket(root, bus, direct=False):
+        return found
+    if root.live and (address := environ.get("DBUS_SESSION_BUS_ADDRESS")):
+        return BusAddress(address=address, label=f"session bus ({address})")
+    if found := _socket(root, private, direct=True):
+        return found
+    return Missing(reason=f"no systemd manager of user {uid}: {bus} does not exist")
+
+
+def _socket(root: HostRoot, path: str, *, direct: bool) -> BusAddress | None:
+    try:
+        real = root.real(path)
+    except OSError:
+        return None
+    if not os.path.exists(real):  # noqa: PTH110 - text in, text out
+        return None
+    # Whatever D-Bus addresses do not take literally is escaped; slashes are taken.
+    return BusAddress(address=f"unix:path={_escape(real)}", label=path, direct=direct)
+
+
+def _escape(path: str) -> str:
+    # quote() leaves the tilde alone, which is none of D-Bus's optionally-escaped bytes.
+    return quote(os.fsencode(path), safe="/").replace("~", "%7e")
+
+
+def _why_none(root: HostRoot) -> str:
+    below = "" if root.live else " below the root"
+    if not root.exists(BOOTED):
+        return f"systemd does not run here: {BOOTED} does not exist{below}"
+    return f"systemd runs here but cannot be reached: {SYSTEM_BUS} does not exist{below}"
