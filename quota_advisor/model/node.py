@@ -10,6 +10,8 @@ from quota_advisor.model.source import Source
 
 CpuList = tuple[int, ...]
 
+_NOT_TOLD = Missing(reason="not told by the kernel")
+
 
 class CgroupLayout(StrEnum):
     """Where the CPU controller lives."""
@@ -33,16 +35,31 @@ class KernelFeatures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Irq:
-    """One interrupt line and the CPUs that it may be delivered to."""
+    """One interrupt line that a driver listens to.
+
+    Attributes:
+        number: Number of the line.
+        name: Driver or device as it registered.
+        cpus: CPUs that it may be delivered to (``smp_affinity_list``).
+        effective_cpus: CPUs that it is delivered to at present; the kernel keeps managed
+            interrupts off isolated CPUs by this alone.
+    """
 
     number: int
     name: str
     cpus: CpuList
+    effective_cpus: CpuList | Missing = _NOT_TOLD
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Isolation:
-    """CPUs that the kernel command line sets apart; empty where the option is not given."""
+    """CPUs that the kernel command line sets apart; empty where the option is not given.
+
+    Attributes:
+        isolcpus: CPUs of ``isolcpus=``, whatever its flags.
+        nohz_full: CPUs of ``nohz_full=`` and of ``isolcpus=nohz,…``.
+        rcu_nocbs: CPUs of ``rcu_nocbs=``.
+    """
 
     isolcpus: CpuList
     nohz_full: CpuList
@@ -62,13 +79,13 @@ class NodeFacts:
     """The machine that the cgroups live on.
 
     Attributes:
-        kernel_release: ``uname -r``.
+        kernel_release: ``uname -r``; empty where no kernel runs (an image).
         systemd_version: Version text of the running manager, or why it is not known.
         layout: Where the CPU controller lives, or why none was found.
         features: What bandwidth control can do here.
-        cpus_online: CPUs in use.
+        cpus_online: CPUs in use; empty where no kernel runs.
         thread_siblings: Groups of CPUs that share a core.
-        numa_nodes: CPUs of each NUMA node, in node order.
+        numa_nodes: CPUs of each NUMA node that has any, in node order.
         tick_hz: Timer tick frequency.
         isolation: CPUs set apart on the kernel command line.
         irqs: Interrupt lines with their CPUs.

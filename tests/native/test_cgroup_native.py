@@ -1,0 +1,170 @@
+"""The collectors against this machine's own bandwidth control."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+import pytest
+
+from quota_advisor.collect.cgroup_tree import CpuHierarchy, find_hierarchy, find_tree, join
+from quota_advisor.collect.root import HostRoot
+from quota_advisor.collect.window import Observed, observe
+from quota_advisor.model.cgroup import CgroupFacts, CounterWindow, Demand
+from quota_advisor.model.limit import Bandwidth, Missing, Unlimited
+
+pytestmark = pytest.mark.native
+
+ROOT = HostRoot(Path("/"))
+WINDOW_SEC = 3.0
+
+
+class Sandbox:
+    """cgroups with a name that is nobody else's, and the processes put into them."""
+
+    def __init__(self, hierarchy: CpuHierarchy) -> None:
+        self.hierarchy = hierarchy
+        self.name = f"/quota-advisor-test-{os.getpid()}-{secrets.token_hex(4)}"
+        self._made: list[Path] = []
+        self._started: list[subprocess.Popen[bytes]] = []
+
+    @property
+    def roots(self) -> list[str]:
+        h = self.hierarchy
+        return [d for d in dict.fromkeys((h.cpu, h.cpuacct)) if isinstance(d, str)]
+
+    def group(self, path: str) -> str:
+        for root in self.roots:
+            directory = Path(join(root, path))
+            directory.mkdir()
+            self._made.append(directory)
+        return path
+
+    def limit(self, path: str, quota_usec: int) -> None:
+        group = Path(join(self.hierarchy.cpu, path))
+        if self.hierarchy.version == 1:
+            (group / "cpu.cfs_quota_us").write_text(str(quota_usec))
+        else:
+            (group / "cpu.max").write_text(f"{quota_usec} 100000")
+
+    def hand_down(self, path: str) -> None:
+        """Give the children of a v2 group the cpu controller."""
+        if self.hierarchy.version == 2:
+            (Path(join(self.hierarchy.cpu, path)) / "cgroup.subtree_control").write_text("+cpu")
+
+    def burn(self, path: str, processes: int) -> None:
+        files = " ".join(f"{join(root, path)}/cgroup.procs" for root in self.roots)
+        script = f"for f in {files}; do echo $$ > $f; done; while :; do :; done"
+        for _ in range(processes):
+            self._started.append(subprocess.Popen(["sh", "-c", script]))
+
+    def clean(self) -> None:
+        for process in self._started:
+            process.kill()
+            process.wait()
+        for directory in reversed(self._made):
+            # The kernel lets go of a dead process a moment after its parent hears of it.
+            for _ in range(100):
+                with suppress(OSError):
+                    directory.rmdir()
+                if not directory.exists():
+                    break
+                time.sleep(0.02)
+
+
+@pytest.fixture
+def sandbox() -> Iterator[Sandbox]:
+    hierarchy = find_hierarchy(ROOT)
+    if isinstance(hierarchy, Missing):
+        pytest.skip(hierarchy.reason)
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+    box = Sandbox(hierarchy)
+    with ExitStack() as stack:
+        stack.callback(box.clean)
+        try:
+            box.group(box.name)
+        except OSError as error:
+            pytest.skip(f"the cgroup hierarchy of this machine is not writable: {error}")
+        yield box
+
+
+def watch(window_sec: float = WINDOW_SEC) -> Observed:
+    tree = find_tree(ROOT)
+    assert not isinstance(tree, Missing)
+    return observe(ROOT, tree, window_sec=window_sec)
+
+
+def facts_of(observed: Observed, path: str) -> tuple[CgroupFacts, CounterWindow, Demand]:
+    facts = next(group for group in observed.cgroups if group.path == path)
+    assert isinstance(facts.window, CounterWindow)
+    assert isinstance(facts.demand, Demand)
+    return facts, facts.window, facts.demand
+
+
+def number(value: int | Missing) -> int:
+    assert isinstance(value, int)
+    return value
+
+
+def test_two_busy_processes_under_half_a_core_are_seen_held_back(sandbox: Sandbox) -> None:
+    sandbox.limit(sandbox.name, 50_000)
+    sandbox.burn(sandbox.name, 2)
+    time.sleep(0.3)
+
+    facts, window, demand = facts_of(watch(), sandbox.name)
+
+    assert facts.limit == Bandwidth(quota_usec=50_000, period_usec=100_000)
+    assert (facts.processes, facts.commands) == (2, ("sh",))
+    assert number(window.throttled_periods) / number(window.periods) > 0.8
+    assert number(window.usage_usec) / number(window.elapsed_usec) == pytest.approx(0.5, abs=0.05)
+    assert 0.45 <= demand.mean_cores <= 0.55
+    assert demand.windows >= 20
+    assert demand.censored_windows / demand.windows > 0.8
+
+
+def test_a_child_held_back_by_its_parent_alone_is_censored(sandbox: Sandbox) -> None:
+    sandbox.hand_down(sandbox.name)
+    child = sandbox.group(f"{sandbox.name}/child")
+    sandbox.limit(sandbox.name, 30_000)
+    sandbox.burn(child, 1)
+    time.sleep(0.3)
+
+    observed = watch()
+
+    facts, window, demand = facts_of(observed, child)
+    assert facts.limit == Unlimited()
+    assert (window.throttled_periods, window.throttled_usec) == (0, 0)
+    assert demand.mean_cores == pytest.approx(0.3, abs=0.05)
+    assert demand.censored_windows / demand.windows > 0.8
+    if isinstance(window.local_throttled_usec, int):
+        assert window.local_throttled_usec > 1_000_000
+    _, parent, _ = facts_of(observed, sandbox.name)
+    assert number(parent.throttled_periods) > 0
+
+
+def test_an_idle_group_under_a_limit_is_not_censored(sandbox: Sandbox) -> None:
+    sandbox.limit(sandbox.name, 50_000)
+
+    facts, window, demand = facts_of(watch(1.0), sandbox.name)
+
+    assert (facts.processes, window.throttled_periods) == (0, 0)
+    assert (demand.max_cores, demand.censored_windows) == (0.0, 0)
+
+
+def test_totals_are_had_at_once(sandbox: Sandbox) -> None:
+    sandbox.limit(sandbox.name, 50_000)
+    before = time.monotonic()
+
+    observed = watch(0)
+
+    assert time.monotonic() - before < 2
+    facts = next(group for group in observed.cgroups if group.path == sandbox.name)
+    assert isinstance(facts.demand, Missing)
+    assert isinstance(facts.window, CounterWindow)
+    assert facts.window.throttled_usec == 0
