@@ -1,0 +1,56 @@
+# Every target does its own set-up. `make help` lists them.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+NATIVE := $(shell find native -name '*.[ch]' -o -name CMakeLists.txt)
+
+.PHONY: help audit test demo lint types generate generated wheel native native-check \
+	bench-sampler bench-startup clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(READY): pyproject.toml CMakeLists.txt tools/bootstrap $(NATIVE)
+	@tools/bootstrap $(VENV)
+	@touch $@
+
+audit: $(READY) ## audit this machine
+	@$(BIN)/quota-advisor audit host || test $$? -eq 1
+
+test: $(READY) native ## run every test that this machine can run
+	@$(BIN)/python -m pytest
+
+native: $(READY) ## build the native library and run its unit tests
+	@tools/native-tests build/native
+
+demo: $(READY) ## two busy threads under a 50 % quota, audited
+	@$(BIN)/python tools/demo.py
+
+lint: $(READY) ## style of Python, shell and C
+	@$(BIN)/ruff check && $(BIN)/ruff format --check
+
+types: $(READY) ## strict types
+	@$(BIN)/mypy
+
+generate: $(READY) ## write the generated files
+	@$(BIN)/python tools/generate.py
+
+generated: $(READY) ## fail if a generated file is not current
+	@$(BIN)/python tools/generate.py --check
+
+wheel: ## build the wheel, install it elsewhere, run every command there
+	@tools/wheel-outside-checkout
+
+native-check: ## gcc and clang, warnings as errors, sanitizers
+	@native/check
+
+bench-sampler: $(READY) ## what sampling 300 cgroups costs
+	@$(BIN)/python tools/bench_sampler.py
+
+bench-startup: $(READY) ## how long the program takes to start
+	@$(BIN)/python tools/bench_startup.py
+
+clean: ## remove what the targets made
+	@rm -rf $(VENV) build dist lab-result .mypy_cache .ruff_cache .pytest_cache .hypothesis
