@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Literal
 
+from quota_advisor.model.finding import Subject
 from quota_advisor.model.limit import CpuLimit, Missing, Unlimited, Unset, effective_limit
 from quota_advisor.model.source import Location, Source
 
@@ -59,10 +61,18 @@ class Suppression:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MalformedLine:
-    """A line that systemd would refuse, and why."""
+    """A line that systemd would refuse, and why.
+
+    Attributes:
+        location: Place of the line's first character.
+        reason: What is wrong with it.
+        fatal: systemd reads no further in this file; a unit whose own file has such a line
+            cannot be loaded.
+    """
 
     location: Location
     reason: str
+    fatal: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +100,35 @@ class HiddenFile:
     hidden_by: str
 
 
+class Outcome(StrEnum):
+    """What became of an assignment of a CPU key."""
+
+    APPLIED = "applied"
+    OVERRIDDEN = "overridden"
+    INVALID = "invalid"
+    WRONG_SECTION = "wrong-section"
+    UNKNOWN_KEY = "unknown-key"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedAssignment:
+    """An assignment of a CPU key, or of what was meant as one, and what became of it.
+
+    Attributes:
+        assignment: The assignment.
+        outcome: What became of it.
+        reason: Why it has no effect, as a clause; empty when it was applied.
+        overridden_by: The assignment that took its place, if one did.
+        suggestion: The key that was probably meant, for an unknown key; may be empty.
+    """
+
+    assignment: Assignment
+    outcome: Outcome
+    reason: str = ""
+    overridden_by: Assignment | None = None
+    suggestion: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitConfig:
     """The files of one unit, merged as systemd merges them.
@@ -103,21 +142,32 @@ class UnitConfig:
         quota_from: The assignment that decided the quota, if any did.
         period_usec: The merged period as configured.
         period_from: The assignment that decided the period, if any did.
+        allowed_cpus: ``AllowedCPUs=`` merged, as CPU numbers; empty when not set.
+        judged: Every assignment of a CPU key in the order of :attr:`files`, with its outcome.
     """
 
     name: str
     fragment: UnitFile | Missing
     drop_ins: tuple[UnitFile, ...] = ()
     hidden: tuple[HiddenFile, ...] = ()
-    quota_per_sec_usec: int | Unlimited = Unlimited()
+    quota_per_sec_usec: int | Unlimited = field(default_factory=Unlimited)
     quota_from: Assignment | None = None
-    period_usec: int | Unset = Unset()
+    period_usec: int | Unset = field(default_factory=Unset)
     period_from: Assignment | None = None
+    allowed_cpus: tuple[int, ...] = ()
+    judged: tuple[JudgedAssignment, ...] = ()
+
+    @property
+    def subject(self) -> Subject:
+        """What a finding about these files names."""
+        return Subject(kind=self.name.rpartition(".")[2], name=self.name)
 
     @property
     def files(self) -> tuple[UnitFile, ...]:
         """Fragment and drop-ins in the order in which their assignments apply."""
-        return self.drop_ins if isinstance(self.fragment, Missing) else (self.fragment, *self.drop_ins)
+        if isinstance(self.fragment, Missing):
+            return self.drop_ins
+        return (self.fragment, *self.drop_ins)
 
     @property
     def limit(self) -> CpuLimit:

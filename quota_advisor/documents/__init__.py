@@ -1,0 +1,1 @@
+"""Documents that hold limits, parsed with the place of every value."""
