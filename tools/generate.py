@@ -1,0 +1,153 @@
+"""Write the files that are made from others, or check that they are current.
+
+Rule pages and their index come from the rulebook, JSON schemas from the models, the README's
+help texts from the program.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pydantic
+
+from quota_advisor.catalog import Rule, load_catalog
+from quota_advisor.cli import cli
+from quota_advisor.config import Config
+from quota_advisor.model.snapshot import Snapshot
+from quota_advisor.render.json_v1 import ReportV1
+
+TOP = Path(__file__).resolve().parent.parent
+SCHEMAS: dict[str, type[pydantic.BaseModel]] = {
+    "report-v1": ReportV1,
+    "snapshot-v1": Snapshot,
+    "config": Config,
+}
+
+
+def main() -> int:
+    """Write every generated file, or name those that are not current."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing, fail on a difference")
+    check = parser.parse_args().check
+    stale = [path for path, text in generated() if _differs(path, text)]
+    wanted = {path for path, _ in generated()}
+    orphans = [p for p in (TOP / "docs" / "rules").glob("*.md") if p not in wanted]
+    if check:
+        for path in (*stale, *orphans):
+            print(f"not current: {path.relative_to(TOP)} (make generate)", file=sys.stderr)
+        return int(bool(stale or orphans))
+    for path, text in generated():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    for path in orphans:
+        path.unlink()
+    return 0
+
+
+def generated() -> Iterator[tuple[Path, str]]:
+    """Yield each generated file with its text."""
+    rules = load_catalog()
+    for rule in rules.values():
+        yield TOP / "docs" / "rules" / f"{rule.id}.md", rule_page(rule)
+    yield TOP / "docs" / "rules" / "README.md", rule_index(list(rules.values()))
+    for name, model in SCHEMAS.items():
+        schema: dict[str, Any] = model.model_json_schema(mode=_mode(name))
+        schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+        text = json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+        yield TOP / "docs" / "schema" / f"{name}.json", text
+    yield TOP / "README.md", with_help((TOP / "README.md").read_text(encoding="utf-8"))
+
+
+def rule_page(rule: Rule) -> str:
+    """Return the page of a rule."""
+    lines = [
+        f"# {rule.id}",
+        "",
+        f"{rule.title}. Severity {rule.severity}, confidence {rule.confidence},"
+        f" since {rule.since}.",
+        "",
+        "<!-- made from the rulebook by tools/generate.py -->",
+        "",
+        *_section("Why it matters", rule.why),
+        *_section("How to fix it", rule.fix),
+        *_section("When it stays silent", rule.silent),
+    ]
+    if rule.options:
+        lines += ["## Options", "", "| option | default | unit | meaning |", "|---|---|---|---|"]
+        lines += [
+            f"| `{name}` | {option.default:g} | {option.unit} | {' '.join(option.help.split())} |"
+            for name, option in rule.options.items()
+        ]
+        lines.append("")
+    examples = sorted((TOP / "tests" / "rules" / rule.id).glob("*.yaml"))
+    if examples:
+        lines += ["## Examples", "", "Each is a test of this rule.", ""]
+        lines += [
+            f"- [{path.stem.replace('-', ' ')}](../../{path.relative_to(TOP)})"
+            for path in examples
+        ]
+        lines.append("")
+    if rule.references:
+        lines += ["## References", "", *(f"- {text}" for text in rule.references), ""]
+    return "\n".join(lines)
+
+
+def rule_index(rules: list[Rule]) -> str:
+    """Return the table of all rules."""
+    rows = [
+        f"| [{rule.id}]({rule.id}.md) | {rule.severity} | {rule.confidence} | {rule.title} |"
+        for rule in rules
+    ]
+    head = ["# Rules", "", "| rule | severity | confidence | what it finds |", "|---|---|---|---|"]
+    return "\n".join([*head, *rows, ""])
+
+
+def with_help(text: str) -> str:
+    """Return the README with the current help text after each ``<!-- help: … -->`` mark."""
+
+    def fresh(match: re.Match[str]) -> str:
+        words = match[1].split()
+        return f"<!-- help: {match[1]} -->\n```text\n{help_text(words)}\n```\n<!-- end -->"
+
+    return re.sub(r"<!-- help: (.*?) -->\n.*?<!-- end -->", fresh, text, flags=re.DOTALL)
+
+
+def help_text(words: list[str]) -> str:
+    """Return what ``quota-advisor WORDS --help`` prints on a terminal of 88 columns."""
+    command: click.Command = cli
+    context = click.Context(
+        cli, info_name="quota-advisor", terminal_width=88, max_content_width=88
+    )
+    for word in words:
+        assert isinstance(command, click.Group)  # noqa: S101 - a mark names a real command
+        found = command.get_command(context, word)
+        if found is None:
+            raise SystemExit(f"README: no command {' '.join(words)!r}")
+        command = found
+        context = click.Context(
+            command, info_name=word, parent=context, terminal_width=88, max_content_width=88
+        )
+    return command.get_help(context)
+
+
+def _section(heading: str, text: str) -> list[str]:
+    return [f"## {heading}", "", text.strip(), ""]
+
+
+def _mode(name: str) -> Any:
+    return "serialization" if name.startswith("report") else "validation"
+
+
+def _differs(path: Path, text: str) -> bool:
+    return not path.is_file() or path.read_text(encoding="utf-8") != text
+
+
+if __name__ == "__main__":
+    sys.exit(main())
