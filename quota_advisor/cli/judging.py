@@ -53,7 +53,13 @@ def judge(facts: HostFacts, rulebook: Rulebook, command: str) -> Report:
         scopes.append(Scope(workload, comments))
         if isinstance(workload.config, UnitConfig):
             scopes.append(Scope(workload.config, comments))
-    return Report(command=command, host=host, results=run(scopes, rulebook.rules, rulebook.config))
+    return Report(
+        command=command,
+        host=host,
+        results=run(scopes, rulebook.rules, rulebook.config),
+        notes=facts.notes,
+        problems=facts.problems,
+    )
 
 
 def exit_code(report: Report, output: Output, config: Config) -> int:

@@ -95,7 +95,7 @@ def _replace(target: Path, text: str) -> None:
 
 
 def _say_what_is_missing(report: Report) -> None:
-    for note in report.host.facts.notes:
+    for note in report.notes:
         click.echo(f"note: {note}", err=True)
     for problem in report.problems:
         hint = f"; {problem.hint}" if problem.hint else ""

@@ -42,19 +42,18 @@ class Results:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """Everything a renderer may show of an audit.
+    """Everything a renderer may show of a run.
 
     Attributes:
         command: The command that made it, for example ``audit host``.
-        host: Facts and workloads.
+        host: Facts and workloads; None where files were linted.
         results: What was concluded.
+        notes: What was not looked at although nothing failed.
+        problems: What was asked for and could not be read.
     """
 
     command: str
-    host: Host
+    host: Host | None
     results: Results
-
-    @property
-    def problems(self) -> tuple[Problem, ...]:
-        """What was asked for and could not be read."""
-        return self.host.facts.problems
+    notes: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()

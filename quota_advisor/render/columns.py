@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from quota_advisor.model.cgroup import CgroupFacts, CpuCounters, Demand
 from quota_advisor.model.finding import Finding, QuotaAdvice
 from quota_advisor.model.limit import Bandwidth, CpuLimit, Missing, Unlimited
-from quota_advisor.model.report import Report
-from quota_advisor.model.workload import Workload
+from quota_advisor.model.report import Results
+from quota_advisor.model.workload import Host, Workload
 from quota_advisor.sim.sizing import needs_no_quota, recommend
 from quota_advisor.units import format_cores, format_ratio, format_usec
 
@@ -26,17 +26,17 @@ class Column:
     wide_only: bool = False
 
 
-def rows_worst_first(report: Report, *, everything: bool) -> list[Workload]:
+def rows_worst_first(host: Host, results: Results, *, everything: bool) -> list[Workload]:
     """Return the workloads to list: worst finding first, then most throttled."""
     ranks: dict[tuple[str, str | None], int] = {}
-    for finding in report.results.findings:
+    for finding in results.findings:
         key = (finding.subject.name, finding.subject.cgroup)
         ranks[key] = max(ranks.get(key, -1), finding.severity.rank)
 
     def rank(workload: Workload) -> int:
         return ranks.get((workload.subject.name, workload.subject.cgroup), -1)
 
-    shown = [w for w in report.host.workloads if everything or _matters(w) or rank(w) >= 0]
+    shown = [w for w in host.workloads if everything or _matters(w) or rank(w) >= 0]
     return sorted(shown, key=lambda w: (-rank(w), -_throttled_share(w), w.name))
 
 

@@ -20,6 +20,7 @@ from quota_advisor.model.finding import Finding as FindingModel
 from quota_advisor.model.finding import Recommendation as RecommendationModel
 from quota_advisor.model.finding import Severity
 from quota_advisor.model.finding import Subject as SubjectModel
+from quota_advisor.model.host import HostFacts
 from quota_advisor.model.limit import Bandwidth, CpuLimit
 from quota_advisor.model.limit import Missing as MissingFact
 from quota_advisor.model.report import Report
@@ -238,13 +239,13 @@ class Summary(_Frozen):
 
 
 class ReportV1(_Frozen):
-    """A whole report."""
+    """A whole report; ``machine`` and ``observation`` are null where files were linted."""
 
     format: Literal["quota-advisor/report/v1"] = FORMAT
     tool: Tool
     command: str
-    machine: Machine
-    observation: Observation
+    machine: Machine | None
+    observation: Observation | None
     summary: Summary
     findings: tuple[Finding, ...]
     workloads: tuple[Workload, ...]
@@ -262,17 +263,12 @@ def render(report: Report, _view: View) -> str:
 
 def build(report: Report) -> ReportV1:
     """Return the report in its published form."""
-    facts, results = report.host.facts, report.results
+    host, results = report.host, report.results
     return ReportV1(
         tool=Tool(version=quota_advisor.__version__),
         command=report.command,
-        machine=_machine(report),
-        observation=Observation(
-            taken_at=facts.observation.taken_at,
-            window_usec=facts.observation.window_usec,
-            interval_usec=facts.observation.interval_usec,
-            samples=facts.observation.samples,
-        ),
+        machine=None if host is None else _machine(host.facts),
+        observation=None if host is None else _observation(host.facts),
         summary=Summary(
             error=results.count(Severity.ERROR),
             warning=results.count(Severity.WARNING),
@@ -281,7 +277,7 @@ def build(report: Report) -> ReportV1:
             skipped=len(results.skipped),
         ),
         findings=tuple(map(_finding, results.findings)),
-        workloads=tuple(map(_workload, report.host.workloads)),
+        workloads=() if host is None else tuple(map(_workload, host.workloads)),
         suppressed=tuple(
             Suppressed(reason=s.reason, finding=_finding(s.finding)) for s in results.suppressed
         ),
@@ -296,18 +292,26 @@ def build(report: Report) -> ReportV1:
         problems=tuple(
             Problem(subject=p.subject, reason=p.reason, hint=p.hint) for p in report.problems
         ),
-        notes=facts.notes,
+        notes=report.notes,
     )
 
 
-def _machine(report: Report) -> Machine:
-    facts = report.host.facts
+def _machine(facts: HostFacts) -> Machine:
     return Machine(
         hostname=facts.hostname,
         kernel_release=facts.node.kernel_release,
         cpus=len(facts.node.cpus_online),
         cgroup_layout=_or_missing(facts.node.layout),
         systemd_version=_or_missing(facts.node.systemd_version),
+    )
+
+
+def _observation(facts: HostFacts) -> Observation:
+    return Observation(
+        taken_at=facts.observation.taken_at,
+        window_usec=facts.observation.window_usec,
+        interval_usec=facts.observation.interval_usec,
+        samples=facts.observation.samples,
     )
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import tabulate
 
 from quota_advisor.model.finding import Finding
-from quota_advisor.model.report import Report
+from quota_advisor.model.report import Report, Results
+from quota_advisor.model.workload import Host
 from quota_advisor.render.columns import cells, rows_worst_first, shown_columns
 from quota_advisor.render.table import causes_text, headline, summary
 from quota_advisor.render.view import View
@@ -15,7 +16,9 @@ from quota_advisor.render.view import View
 
 def render(report: Report, view: View) -> str:
     """Return the report as Markdown."""
-    blocks = ["# CPU quota audit", _escape(headline(report)), _table(report, view)]
+    blocks = [f"# quota-advisor {report.command}"]
+    if report.host is not None:
+        blocks += [_escape(headline(report.host)), _table(report.host, report.results, view)]
     if report.results.findings:
         blocks.append("## Findings")
         blocks.append("\n".join(line for f in report.results.findings for line in _item(f)))
@@ -23,8 +26,8 @@ def render(report: Report, view: View) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def _table(report: Report, view: View) -> str:
-    workloads = rows_worst_first(report, everything=view.all)
+def _table(host: Host, results: Results, view: View) -> str:
+    workloads = rows_worst_first(host, results, everything=view.all)
     if not workloads:
         return "No unit, container or cgroup here has a CPU quota."
     headings = [column.heading.capitalize() for column in shown_columns(wide=view.wide)]

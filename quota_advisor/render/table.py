@@ -11,6 +11,7 @@ import tabulate
 from quota_advisor.model.finding import Evidence, Finding, Severity
 from quota_advisor.model.limit import Missing
 from quota_advisor.model.report import Report, Results
+from quota_advisor.model.workload import Host
 from quota_advisor.render.columns import (
     cells,
     finding_heading,
@@ -26,16 +27,18 @@ _COLORS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cy
 
 def render(report: Report, view: View) -> str:
     """Return the report as text."""
-    blocks = [headline(report), _table(report, view), *_groups(report, view)]
+    blocks = [*_groups(report, view)]
+    if report.host is not None:
+        blocks[:0] = [headline(report.host), _table(report.host, report.results, view)]
     if view.verbose:
         blocks.append("\n".join(_silent(report.results)))
     blocks.append(summary(report))
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
-def headline(report: Report) -> str:
+def headline(host: Host) -> str:
     """Return one line: which machine, and how it was observed."""
-    facts = report.host.facts
+    facts = host.facts
     node, seen = facts.node, facts.observation
     layout = "no cgroups" if isinstance(node.layout, Missing) else f"cgroup {node.layout}"
     if seen.window_usec == 0:
@@ -68,8 +71,8 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _table(report: Report, view: View) -> str:
-    workloads = rows_worst_first(report, everything=view.all)
+def _table(host: Host, results: Results, view: View) -> str:
+    workloads = rows_worst_first(host, results, everything=view.all)
     if not workloads:
         return "No unit, container or cgroup here has a CPU quota."
     headings = [column.heading for column in shown_columns(wide=view.wide)]

@@ -1,0 +1,330 @@
+"""What files under version control say about CPU: pods, compose services, kubelet settings.
+
+Lint judges tens of thousands of these in a second, so they are named tuples: as immutable as a
+frozen dataclass and four times as fast to make. Places are line and column of the first character
+of the *value*, counted from 1; the file is known to the object that holds the values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import NamedTuple
+
+from quota_advisor.model.finding import Subject
+from quota_advisor.model.source import Location
+from quota_advisor.model.unit import Suppression, UnitFile
+
+
+class Scalar(NamedTuple):
+    """A scalar as written, before anyone gives it a type.
+
+    Attributes:
+        text: Its text, quotes and escapes resolved.
+        plain: Written without quotes: ``010`` is then a number, ``"010"`` a text.
+        line: Line of its first character (of the quote, where quoted).
+        column: Column of its first character.
+    """
+
+    text: str
+    plain: bool
+    line: int
+    column: int
+
+
+class Place(NamedTuple):
+    """A place in the file of the object at hand."""
+
+    line: int
+    column: int
+
+
+class WrongShape(NamedTuple):
+    """Something that is not of the type it must have: text for a map, a map for a list.
+
+    Attributes:
+        path: Where in the object, for example ``spec.containers[0].resources.limits``.
+        expected: ``a mapping``, ``a list``, ``a scalar``.
+        found: The same for what stands there.
+    """
+
+    path: str
+    expected: str
+    found: str
+    line: int
+    column: int
+
+
+Amounts = Mapping[str, Scalar]
+"""Resource name to quantity; only ``cpu`` and ``memory``. A null value is left out."""
+
+
+class Resources(NamedTuple):
+    """A ``resources`` stanza.
+
+    Attributes:
+        requests: As written; defaulting from limits is the reader's work (``pods.py``).
+        limits: As written.
+        place: Of the stanza, or of what holds it where there is none.
+        present: Whether there is a stanza at all.
+    """
+
+    requests: Amounts
+    limits: Amounts
+    place: Place
+    present: bool
+
+
+class ResourceRef(NamedTuple):
+    """An environment variable (or file) taken from the downward API.
+
+    Attributes:
+        resource: For example ``limits.cpu``.
+        divisor: As written; None where the default of 1 applies.
+        container: Name of the container it refers to; None for its own.
+    """
+
+    resource: str
+    divisor: Scalar | None
+    container: str | None
+    line: int
+    column: int
+
+
+class Role(StrEnum):
+    """How a container takes part in its pod's life."""
+
+    APP = "app"
+    INIT = "init"
+    SIDECAR = "sidecar"
+    EPHEMERAL = "ephemeral"
+
+
+class Container(NamedTuple):
+    """One container of a pod template.
+
+    Attributes:
+        role: A sidecar is an init container with ``restartPolicy: Always``.
+        name: As written; ``containers[0]`` where it has none.
+        image: As written, or empty.
+        command: ``command`` and ``args`` one after the other.
+        env: Variables with a value or a resource reference; others are left out.
+        resources: Its ``resources``.
+        place: Of its first key.
+        path: Where in the object, for example ``spec.template.spec.containers[0]``.
+    """
+
+    role: Role
+    name: str
+    image: str
+    command: tuple[Scalar, ...]
+    env: Mapping[str, Scalar | ResourceRef]
+    resources: Resources
+    place: Place
+    path: str
+
+
+class Pod(NamedTuple):
+    """A pod template, found by its shape in an object of any kind.
+
+    Attributes:
+        file: Path as given by the user.
+        api_version: Of the object that holds it.
+        kind: Likewise.
+        name: ``metadata.name`` of that object; ``generateName`` with ``*``; empty for none.
+        namespace: Likewise; empty where the object does not say.
+        path: Where the pod's spec is in the object, for example ``spec.template.spec``.
+        containers: All of them: init containers and sidecars first, ephemeral ones last.
+        resources: Pod-level resources.
+        volume_refs: Downward-API files by path.
+        annotations: Of the object and of the template; the template's win.
+        windows: ``spec.os.name`` or a node selector says Windows.
+        partial: A kustomize patch: what it does not say may stand elsewhere.
+        suppressions: Comments inside the document and ``quota-advisor.io/ignore.…`` annotations.
+        wrong_shapes: What could not be read as what it must be.
+        misplaced: ``resources``, ``limits``, ``requests`` found where the API has no such field.
+        place: Of the object's first key.
+    """
+
+    file: str
+    api_version: str
+    kind: str
+    name: str
+    namespace: str
+    path: str
+    containers: tuple[Container, ...]
+    resources: Resources
+    volume_refs: Mapping[str, ResourceRef]
+    annotations: Mapping[str, Scalar]
+    windows: bool
+    partial: bool
+    suppressions: tuple[Suppression, ...]
+    wrong_shapes: tuple[WrongShape, ...]
+    misplaced: tuple[Misplaced, ...]
+    place: Place
+
+    @property
+    def subject(self) -> Subject:
+        """What a finding about the pod names."""
+        return Subject(kind=self.kind, name=qualified(self.namespace, self.name))
+
+    def at(self, where: Scalar | Place | WrongShape | ResourceRef | Misplaced) -> Location:
+        """Return a place in the pod's file."""
+        return Location(file=self.file, line=where.line, column=where.column)
+
+
+class Misplaced(NamedTuple):
+    """A key about resources where the API has no such field.
+
+    Attributes:
+        key: ``resources``, ``limits``, ``requests``, ``cpu``.
+        path: Where it stands.
+        belongs: Where it belongs, for example ``spec.containers[0].resources``.
+    """
+
+    key: str
+    path: str
+    belongs: str
+    line: int
+    column: int
+
+
+class LimitRange(NamedTuple):
+    """A LimitRange's container defaults for CPU.
+
+    Attributes:
+        default_limit: ``default.cpu``, which ``max.cpu`` stands in for.
+        default_request: ``defaultRequest.cpu``, which default limit, then ``min.cpu`` stand in for.
+    """
+
+    file: str
+    namespace: str
+    name: str
+    default_limit: Scalar | None
+    default_request: Scalar | None
+    place: Place
+
+
+class ResourceQuota(NamedTuple):
+    """A ResourceQuota's constraints on CPU.
+
+    Attributes:
+        requires_limit: It counts ``limits.cpu``: every container must state one.
+        requires_request: It counts ``requests.cpu`` (or ``cpu``).
+    """
+
+    file: str
+    namespace: str
+    name: str
+    requires_limit: bool
+    requires_request: bool
+    place: Place
+
+
+class ComposeService(NamedTuple):
+    """One service of a compose file, anchors, merges and ``extends`` resolved.
+
+    Attributes:
+        settings: CPU keys as written: ``cpus``, ``cpu_quota``, ``cpu_period``, ``cpu_shares``,
+            ``cpuset``, ``cpu_count``, ``cpu_percent``, ``deploy.resources.limits.cpus``,
+            ``deploy.resources.reservations.cpus``, ``deploy.replicas``.
+        environment: Variables with a value.
+        command: ``entrypoint`` and ``command``, split into words.
+        wrong_shapes: What could not be read as what it must be.
+        place: Of the service's key.
+    """
+
+    file: str
+    name: str
+    image: str
+    settings: Mapping[str, Scalar]
+    environment: Mapping[str, Scalar]
+    command: tuple[Scalar, ...]
+    suppressions: tuple[Suppression, ...]
+    wrong_shapes: tuple[WrongShape, ...]
+    place: Place
+
+    @property
+    def subject(self) -> Subject:
+        """What a finding about the service names."""
+        return Subject(kind="compose-service", name=self.name)
+
+    def at(self, where: Scalar | Place | WrongShape) -> Location:
+        """Return a place in the compose file."""
+        return Location(file=self.file, line=where.line, column=where.column)
+
+
+class KubeletConfig(NamedTuple):
+    """A KubeletConfiguration.
+
+    Attributes:
+        settings: Every scalar by its dotted path, for example
+            ``cpuManagerPolicyOptions.full-pcpus-only``.
+        place: Of its first key.
+    """
+
+    file: str
+    settings: Mapping[str, Scalar]
+    suppressions: tuple[Suppression, ...]
+    place: Place
+
+    @property
+    def subject(self) -> Subject:
+        """What a finding about it names."""
+        return Subject(kind="KubeletConfiguration", name=self.file)
+
+    def at(self, where: Scalar | Place) -> Location:
+        """Return a place in the file."""
+        return Location(file=self.file, line=where.line, column=where.column)
+
+
+class Quadlet(NamedTuple):
+    """A podman quadlet file (``.container``, ``.pod``, ``.kube`` …)."""
+
+    file: str
+    unit: UnitFile
+
+    @property
+    def subject(self) -> Subject:
+        """What a finding about it names."""
+        return Subject(kind="quadlet", name=self.file.rpartition("/")[2])
+
+
+class NoteKind(StrEnum):
+    """What there is to say about a document as a text."""
+
+    BROKEN = "broken"
+    RENDER_FIRST = "render-first"
+    DUPLICATE_KEY = "duplicate-key"
+    UNREADABLE = "unreadable"
+    SKIPPED = "skipped"
+
+
+class DocumentNote(NamedTuple):
+    """Something about a document itself, whatever it describes.
+
+    Attributes:
+        kind: What sort of thing.
+        text: What it is, in one line: the parser's complaint, the key, the reason.
+    """
+
+    file: str
+    kind: NoteKind
+    text: str
+    line: int
+    column: int
+
+    @property
+    def subject(self) -> Subject:
+        """What a finding about it names."""
+        return Subject(kind="file", name=self.file)
+
+    @property
+    def location(self) -> Location:
+        """Where it stands."""
+        return Location(file=self.file, line=self.line, column=self.column)
+
+
+def qualified(namespace: str, name: str) -> str:
+    """Return ``namespace/name``, or the name alone where there is no namespace."""
+    return f"{namespace}/{name}" if namespace else name
