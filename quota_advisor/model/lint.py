@@ -1,0 +1,71 @@
+"""What lint judges beyond single objects: what the user told it, and what spans files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple
+
+from quota_advisor.model.finding import Subject
+from quota_advisor.model.manifest import LimitRange, Pod, ResourceQuota
+from quota_advisor.model.source import Location
+
+
+class LimitsPolicy(StrEnum):
+    """Whether containers should have a CPU limit: a matter of house rules, not of correctness."""
+
+    IGNORE = "ignore"
+    REQUIRED = "required"
+    FORBIDDEN = "forbidden"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LintContext:
+    """What is known besides the object at hand.
+
+    Attributes:
+        limits: The house rule for CPU limits.
+        node_millicores: Size of the largest node, if the user told it.
+        kubernetes_version: Of the cluster, if the user told it: ``(1, 33)``.
+        limit_ranges: LimitRanges of the same input by namespace; an empty namespace stands for
+            files that name none.
+        resource_quotas: ResourceQuotas of the same input by namespace.
+    """
+
+    limits: LimitsPolicy = LimitsPolicy.IGNORE
+    node_millicores: int | None = None
+    kubernetes_version: tuple[int, int] | None = None
+    limit_ranges: Mapping[str, LimitRange] = field(default_factory=dict)
+    resource_quotas: Mapping[str, ResourceQuota] = field(default_factory=dict)
+
+
+class PodCase(NamedTuple):
+    """A pod template with what is known around it: the subject of the Kubernetes rules."""
+
+    pod: Pod
+    context: LintContext
+
+    @property
+    def subject(self) -> Subject:
+        """What a finding about the pod names."""
+        return self.pod.subject
+
+
+class SameLimit(NamedTuple):
+    """One CPU limit found on many workloads of the input.
+
+    Attributes:
+        limit: The limit as text, in its own notation.
+        names: Workloads that have it, unrelated ones, sorted.
+        first: Place of the first of them.
+    """
+
+    limit: str
+    names: tuple[str, ...]
+    first: Location
+
+    @property
+    def subject(self) -> Subject:
+        """What a finding about it names."""
+        return Subject(kind="input", name=self.limit)
