@@ -1,0 +1,295 @@
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quota_advisor.cli import run
+
+Audit = Callable[..., int]
+Capture = pytest.CaptureFixture[str]
+
+
+def findings(text: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(text)["findings"]
+    return found
+
+
+def rules(text: str) -> set[str]:
+    return {finding["rule"] for finding in findings(text)}
+
+
+def test_totals_are_judged_at_once_and_labelled_as_such(audit: Audit, capsys: Capture) -> None:
+    assert audit() == 1
+    out, err = capsys.readouterr()
+    assert "totals since each group was created" in out
+    assert "throttled in 121957 of 184302 periods since the group was created" in out
+    assert "66.2 %, more than 25 %" in out
+    assert "watching" not in err
+
+
+def test_a_finding_says_what_it_is_about_and_what_to_do(audit: Audit, capsys: Capture) -> None:
+    audit("--format", "json")
+    finding = next(
+        f for f in findings(capsys.readouterr().out) if f["rule"] == "throttled-often"
+    )
+    assert finding["severity"] == "error"
+    assert finding["subject"] == {
+        "kind": "service",
+        "name": "api.service",
+        "cgroup": "/system.slice/api.service",
+    }
+    assert finding["location"] == {
+        "file": "/etc/systemd/system/api.service",
+        "line": 3,
+        "column": 10,
+    }
+    ratio = finding["evidence"][0]
+    assert ratio["value"] == pytest.approx(0.6617, abs=1e-4)
+    assert ratio["threshold"] == 0.25
+    assert "nr_throttled 121957" in ratio["source"]["raw"]
+    assert "window" in finding["recommendation"]["summary"]
+    assert finding["recommendation"]["quota"] is None
+
+
+def test_paths_never_show_the_root_they_were_read_under(
+    audit: Audit, host: Path, capsys: Capture
+) -> None:
+    audit("--format", "json")
+    assert str(host) not in capsys.readouterr().out
+
+
+def test_only_findings_go_to_standard_output(audit: Audit, host: Path, capsys: Capture) -> None:
+    (host / "sys/fs/cgroup/system.slice/cpu.max").write_text("garbage\n")
+    assert audit("--format", "json") == 3
+    out, err = capsys.readouterr()
+    assert json.loads(out)["problems"]
+    assert "/sys/fs/cgroup/system.slice/cpu.max" in err
+    assert "garbage" in err
+
+
+def test_an_unreadable_limit_is_missing_and_never_unlimited(
+    audit: Audit, host: Path, capsys: Capture
+) -> None:
+    (host / "sys/fs/cgroup/system.slice/api.service/cpu.max").write_text("100000\n")
+    assert audit("--format", "json") == 3
+    out = capsys.readouterr().out
+    workloads = json.loads(out)["workloads"]
+    api = next(w for w in workloads if w["name"] == "api.service")
+    assert api["limit"]["kind"] == "missing"
+    assert not any(f["subject"]["name"] == "api.service" for f in findings(out))
+
+
+def test_negative_and_huge_counters_do_not_crash_or_invent(
+    audit: Audit, host: Path, capsys: Capture
+) -> None:
+    path = host / "sys/fs/cgroup/system.slice/api.service/cpu.stat"
+    path.write_text(path.read_text().replace("184302", "-2147400000").replace("121957", "-5"))
+    code = audit("--format", "json", window="0.3")
+    assert code in (0, 1, 3)
+    document = json.loads(capsys.readouterr().out)
+    assert not document["rule_errors"]
+    api = next(w for w in document["workloads"] if w["name"] == "api.service")
+    assert api["counters"]["periods"] == 0
+
+
+def test_names_with_escapes_spaces_and_control_characters_are_shown_safely(
+    audit: Audit, host: Path, capsys: Capture
+) -> None:
+    source = host / "sys/fs/cgroup/system.slice/api.service"
+    for name in (b"dev-disk\\x2da.service", b"two words", b"esc\x1b[31mape", b"not-utf8-\xff"):
+        target = os.fsencode(source.parent) + b"/" + name
+        os.mkdir(target)
+        for file in source.iterdir():
+            with open(target + b"/" + os.fsencode(file.name), "wb") as copy:  # noqa: PTH123
+                copy.write(file.read_bytes())
+    assert audit() == 1
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert r"dev-disk\x2da.service" in out
+    assert "two words" in out
+    assert r"esc\x1b[31mape" in out
+    assert r"not-utf8-\xff" in out
+
+
+def test_a_host_without_cgroups_and_systemd_is_audited_by_its_files(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    unit = tmp_path / "etc/systemd/system/a.service"
+    unit.parent.mkdir(parents=True)
+    unit.write_text("[Service]\nCPUQuotaPeriodUSec=10ms\nCPUQuota=50%")
+    assert run(["audit", "host", "--root", str(tmp_path), "--format", "json"]) == 1
+    out, err = capsys.readouterr()
+    assert rules(out) == {"unknown-cpu-key"}
+    (finding,) = findings(out)
+    assert finding["location"] == {
+        "file": "/etc/systemd/system/a.service",
+        "line": 2,
+        "column": 1,
+    }
+    assert "CPUQuotaPeriodSec" in finding["recommendation"]["summary"]
+    assert err.count("note:") >= 1
+
+
+def test_a_link_out_of_the_root_is_not_followed(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    root = tmp_path / "image"
+    units = root / "etc/systemd/system"
+    units.mkdir(parents=True)
+    outside = tmp_path / "outside.service"
+    outside.write_text("[Service]\nCPUQuota=abc\n")
+    (units / "evil.service").symlink_to(outside)
+    run(["audit", "host", "--root", str(root), "--format", "json"])
+    assert "invalid-cpu-quota" not in rules(capsys.readouterr().out)
+
+
+def test_a_named_pipe_among_the_files_does_not_hang(
+    audit: Audit, host: Path, capsys: Capture
+) -> None:
+    os.mkfifo(host / "etc/systemd/system/pipe.service")
+    assert audit("--format", "json") in (1, 3)
+    assert "throttled-often" in rules(capsys.readouterr().out)
+
+
+def test_a_snapshot_judged_elsewhere_gives_identical_findings(
+    audit: Audit, tmp_path: Path, capsys: Capture
+) -> None:
+    assert audit("--save", "facts.json", "--format", "json") == 1
+    live = capsys.readouterr().out
+    assert run(["audit", "snapshot", str(tmp_path / "facts.json"), "--format", "json"]) == 1
+    again = capsys.readouterr().out
+    assert findings(again) == findings(live)
+    assert json.loads(again)["workloads"] == json.loads(live)["workloads"]
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        ("", "no JSON"),
+        ("[]", "format None"),
+        ('{"format": "quota-advisor/snapshot/v9"}', "quota-advisor/snapshot/v9"),
+        ('{"format": "quota-advisor/snapshot/v1", "made_by": "x"}', "facts"),
+        ("[" * 100_000, "no JSON"),
+    ],
+)
+def test_a_file_that_is_no_snapshot_is_refused_in_one_line(
+    tmp_path: Path, capsys: Capture, content: str, complaint: str
+) -> None:
+    path = tmp_path / "facts.json"
+    path.write_text(content)
+    assert run(["audit", "snapshot", str(path)]) == 3
+    out, err = capsys.readouterr()
+    assert not out
+    assert complaint in err
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("fail_on", "code"), [("error", 1), ("warning", 1), ("info", 1), ("never", 0)]
+)
+def test_fail_on_decides_the_exit_code(audit: Audit, fail_on: str, code: int) -> None:
+    assert audit("--fail-on", fail_on) == code
+
+
+def test_an_error_bar_lets_warnings_pass(audit: Audit) -> None:
+    assert audit("--select", "throttled-often", "--fail-on", "error") == 1
+    assert audit("--ignore", "throttled-often", "--fail-on", "error") == 0
+
+
+def test_the_configuration_changes_thresholds_and_severities(
+    audit: Audit, tmp_path: Path, capsys: Capture
+) -> None:
+    (tmp_path / ".quota-advisor.yaml").write_text(
+        "rules:\n  throttled-often: {severity: info, options: {warning_ratio: 0.1}}\n"
+    )
+    audit("--select", "throttled-often", "--format", "json")
+    assert [f["severity"] for f in findings(capsys.readouterr().out)] == ["info"]
+    (tmp_path / ".quota-advisor.yaml").write_text(
+        "rules:\n  throttled-often: {options: {warning_ratio: 0.7, error_ratio: 0.8}}\n"
+    )
+    assert audit("--select", "throttled-often") == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--select", "throtled-often"),
+        ("--ignore", "nothing"),
+        ("--format", "jsn"),
+        ("--format", "json="),
+        ("--format", "json", "--format", "markdown"),
+        ("--window", "-1"),
+        ("--samples", "0"),
+        ("--no-such-option",),
+        ("--root", "/no/such/directory"),
+        ("--config", "/no/such/file"),
+    ],
+)
+def test_wrong_usage_ends_with_2_and_says_what_to_do(
+    audit: Audit, capsys: Capture, arguments: tuple[str, ...]
+) -> None:
+    assert audit(*arguments) == 2
+    out, err = capsys.readouterr()
+    assert not out
+    assert err.strip()
+    assert "Traceback" not in err
+
+
+def test_a_suppression_needs_a_reason_and_is_counted(
+    audit: Audit, host: Path, capsys: Capture
+) -> None:
+    unit = host / "etc/systemd/system/api.service"
+    text = unit.read_text()
+    unit.write_text("# quota-advisor: ignore[throttled-often] sized by hand in 2025\n" + text)
+    audit("--select", "throttled-often", "--format", "json")
+    document = json.loads(capsys.readouterr().out)
+    assert document["findings"] == []
+    assert [s["reason"] for s in document["suppressed"]] == ["sized by hand in 2025"]
+    unit.write_text("# quota-advisor: ignore[throttled-often]\n" + text)
+    audit("--format", "json")
+    assert {"throttled-often", "suppression-without-reason"} <= rules(capsys.readouterr().out)
+
+
+def test_reports_go_to_files_and_standard_output_at_once(
+    audit: Audit, tmp_path: Path, capsys: Capture
+) -> None:
+    audit("--format", "json=report.json", "--format", "markdown=report.md", "--format", "table")
+    assert capsys.readouterr().out.startswith("db3: 2 CPUs")
+    assert "throttled-often" in rules((tmp_path / "report.json").read_text())
+    assert (tmp_path / "report.md").read_text().startswith("# quota-advisor audit host")
+
+
+def test_a_device_given_as_output_file_stays_a_device(audit: Audit) -> None:
+    assert audit("--format", "json=/dev/null") == 1
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)  # noqa: PTH116
+
+
+def test_an_output_file_that_cannot_be_written_is_one_line(
+    audit: Audit, capsys: Capture
+) -> None:
+    assert audit("--format", "json=/no/such/directory/report.json") == 3
+    err = capsys.readouterr().err
+    assert "/no/such/directory/report.json: cannot be written: no such file" in err
+    assert "Traceback" not in err
+
+
+def test_the_reader_of_a_pipe_may_go_away(host: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "quota_advisor", "audit", "host", "--root", host, "--window", "0"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        assert "Traceback" not in process.stderr.read()
+    assert process.returncode in (1, 3)
