@@ -113,7 +113,7 @@ def _ask_manager(
     try:
         bus = connect(root, manager, adapter)
         if isinstance(bus, Missing):
-            units.notes.append(f"{bus.reason}: units are judged by their files and cgroups")
+            units.notes.append(f"{bus.reason}; units are judged by their files and cgroups")
             return ()
         try:
             if manager == "system":
