@@ -147,10 +147,11 @@ class _NameBook:
             return
         try:
             self._names |= dict(_engine_names(_get(self._root.real(path), "/containers/json")))
-        except OSError as error:
-            self._why[engine] = describe(error, path)
+        # A hang-up without a word is both of these; it is an answer, and a bad one.
         except (ValueError, http.client.HTTPException) as error:
             self._nonsense(engine, path, error)
+        except OSError as error:
+            self._why[engine] = describe(error, path)
 
     def _from_storage(self, engine: Engine) -> None:
         text = self._root.try_read(STORAGE)

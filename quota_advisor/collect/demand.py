@@ -142,7 +142,8 @@ def stalled(seen: Trace, period_nsec: int) -> list[bool]:
 
     The kernel adds a stall to its counter when the stall ends. One that lasted for several windows
     (a period of 1 s) therefore shows only in the last of them; those before it in which the group
-    stood still belong to it, as far back as the counted time and the period reach.
+    stood still belong to it, as far back as the counted time and the period reach. A stall that
+    ends just after a window is seen in the next only: the number of marks is a lower bound.
     """
     if not any(seen.stalled_nsec):
         return [False] * len(seen.stalled_nsec)

@@ -42,6 +42,8 @@ NEEDS_WINDOW = Missing(reason="needs two readings: totals are judged, not a wind
 
 _SYSCTL_BYTES = 4096
 _HZ = re.compile(r"^CONFIG_HZ=([1-9][0-9]{0,4})$", re.MULTILINE)
+# "8-edge", "-event" or "27 Level": the line itself, with nobody listening behind it.
+_LINE = re.compile(r"[0-9]*(-\S+)?(\s(Level|Edge))?\Z")
 _NUMBERED = re.compile(r"(?:cpu|node)?([0-9]{1,6})\Z")
 _STAT_FIELDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 # The kernel's idle times are known to go back a little (proc(5) on iowait).
@@ -258,7 +260,8 @@ def parse_interrupts(text: str) -> dict[int, str]:
         number, _, rest = line.partition(":")
         fields = rest.split(maxsplit=counts)
         parts = re.split(r"\s{2,}", fields[-1].rstrip()) if len(fields) > counts else []
-        if number.strip().isdecimal() and len(parts) > 1:
+        named = len(parts) > 1 and not _LINE.match(parts[-1])
+        if named and number.strip().isdecimal():
             found[int(number)] = parts[-1]
     return found
 

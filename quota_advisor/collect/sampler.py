@@ -374,5 +374,6 @@ def _number(value: int | Missing) -> int:
 def _why(error: OSError | ValueError) -> str:
     if isinstance(error, ValueError):
         return "unexpected text"
-    gone = error.errno in (errno.ENODEV, errno.ENOENT)
-    return "the cgroup is gone" if gone else (error.strerror or str(error)).lower()
+    if error.errno == errno.ENODEV:  # what an open file of a removed cgroup says
+        return "the cgroup is gone"
+    return (error.strerror or str(error)).lower()

@@ -291,8 +291,8 @@ def _notes(watched: _Watched, alive: Mapping[str, GroupSettings]) -> Iterable[st
         )
     if sampled.unopened:
         yield (
-            f"{sampled.unopened} cgroup(s) without a limit were not sampled: "
-            "the limit on open files (ulimit -n) is too low"
+            f"{sampled.unopened} cgroup(s), those without a limit first, were not sampled: "
+            "too few files may be open at once (ulimit -Hn)"
         )
 
 

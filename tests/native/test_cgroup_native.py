@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
@@ -52,6 +53,14 @@ class Sandbox:
         else:
             (group / "cpu.max").write_text(f"{quota_usec} 100000")
 
+    def go_first(self) -> None:
+        """Outweigh everybody: on a busy machine the quota, not the crowd, must be what limits."""
+        group = Path(join(self.hierarchy.cpu, self.name))
+        if self.hierarchy.version == 1:
+            (group / "cpu.shares").write_text("262144")
+        else:
+            (group / "cpu.weight").write_text("10000")
+
     def hand_down(self, path: str) -> None:
         """Give the children of a v2 group the cpu controller."""
         if self.hierarchy.version == 2:
@@ -59,7 +68,8 @@ class Sandbox:
 
     def burn(self, path: str, processes: int) -> None:
         files = " ".join(f"{join(root, path)}/cgroup.procs" for root in self.roots)
-        script = f"for f in {files}; do echo $$ > $f; done; while :; do :; done"
+        # Should this test be killed itself, its loops end by their limit of CPU seconds.
+        script = f"ulimit -t 20; for f in {files}; do echo $$ > $f; done; while :; do :; done"
         for _ in range(processes):
             self._started.append(subprocess.Popen(["sh", "-c", script]))
 
@@ -91,6 +101,9 @@ def sandbox() -> Iterator[Sandbox]:
             box.group(box.name)
         except OSError as error:
             pytest.skip(f"the cgroup hierarchy of this machine is not writable: {error}")
+        if hierarchy.version == 2 and not Path(join(hierarchy.cpu, box.name), "cpu.max").exists():
+            pytest.skip("the root cgroup does not hand the cpu controller down")
+        box.go_first()
         yield box
 
 
@@ -141,7 +154,8 @@ def test_a_child_held_back_by_its_parent_alone_is_censored(sandbox: Sandbox) -> 
     assert facts.limit == Unlimited()
     assert (window.throttled_periods, window.throttled_usec) == (0, 0)
     assert demand.mean_cores == pytest.approx(0.3, abs=0.05)
-    assert demand.censored_windows / demand.windows > 0.8
+    # Where periods and samples fall together, one window shows the end of two stalls, another none.
+    assert demand.censored_windows / demand.windows > 0.6
     if isinstance(window.local_throttled_usec, int):
         assert window.local_throttled_usec > 1_000_000
     _, parent, _ = facts_of(observed, sandbox.name)
@@ -155,6 +169,32 @@ def test_an_idle_group_under_a_limit_is_not_censored(sandbox: Sandbox) -> None:
 
     assert (facts.processes, window.throttled_periods) == (0, 0)
     assert (demand.max_cores, demand.censored_windows) == (0.0, 0)
+
+
+def test_cgroups_that_come_and_go_leave_no_trace(sandbox: Sandbox) -> None:
+    parents = [Path(join(root, sandbox.name)) for root in sandbox.roots]
+    until = time.monotonic() + 1.5
+
+    def churn() -> None:
+        number = 0
+        while time.monotonic() < until:
+            number += 1
+            groups = [parent / f"short lived {number % 5}" for parent in parents]
+            for group in groups:
+                group.mkdir()
+            time.sleep(0.0005)
+            for group in groups:
+                group.rmdir()
+
+    thread = threading.Thread(target=churn)
+    thread.start()
+    try:
+        for _ in range(4):
+            observed = watch(0.25)
+            assert observed.problems == ()
+            assert sandbox.name in {group.path for group in observed.cgroups}
+    finally:
+        thread.join()
 
 
 def test_totals_are_had_at_once(sandbox: Sandbox) -> None:
