@@ -70,8 +70,9 @@ def rule_page(rule: Rule) -> str:
     lines = [
         f"# {rule.id}",
         "",
-        f"{rule.title}. Severity {rule.severity}, confidence {rule.confidence},"
-        f" since {rule.since}.",
+        f"{rule.title}.",
+        "",
+        f"Severity {rule.severity}, confidence {rule.confidence}, since {rule.since}.",
         "",
         "<!-- made from the rulebook by tools/generate.py -->",
         "",
@@ -90,8 +91,7 @@ def rule_page(rule: Rule) -> str:
     if examples:
         lines += ["## Examples", "", "Each is a test of this rule.", ""]
         lines += [
-            f"- [{path.stem.replace('-', ' ')}](../../{path.relative_to(TOP)})"
-            for path in examples
+            f"- [{path.stem.replace('-', ' ')}](../../{path.relative_to(TOP)})" for path in examples
         ]
         lines.append("")
     if rule.references:
@@ -122,9 +122,7 @@ def with_help(text: str) -> str:
 def help_text(words: list[str]) -> str:
     """Return what ``quota-advisor WORDS --help`` prints on a terminal of 88 columns."""
     command: click.Command = cli
-    context = click.Context(
-        cli, info_name="quota-advisor", terminal_width=88, max_content_width=88
-    )
+    context = click.Context(cli, info_name="quota-advisor", terminal_width=88, max_content_width=88)
     for word in words:
         assert isinstance(command, click.Group)  # noqa: S101 - a mark names a real command
         found = command.get_command(context, word)

@@ -33,10 +33,18 @@ class LazyGroup(click.Group):
         """Return the names of the commands."""
         return list(_COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Import a command."""
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
+        """Import a command.
+
+        Raises:
+            click.UsageError: There is none of this name.
+        """
         if cmd_name not in _COMMANDS:
-            return None
+            from difflib import get_close_matches  # noqa: PLC0415 - needed for a typo only
+
+            close = get_close_matches(cmd_name, _COMMANDS, n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            raise click.UsageError(f"No such command {cmd_name!r}.{hint}", ctx=ctx)
         module = importlib.import_module(f"quota_advisor.cli.{cmd_name}")
         command: click.Command = module.command
         return command

@@ -25,7 +25,7 @@ QUIET = THROTTLED.replace("121957", "0").replace("98421350", "0")
 FILES = {
     "etc/hostname": "db3\n",
     "proc/sys/kernel/osrelease": "6.1.0-18-amd64\n",
-    "proc/stat": "cpu 1 0 1 100 0 0 0 0 0 0\ncpu0 1 0 1 50 0 0 0 0 0 0\ncpu1 0 0 0 50 0 0 0 0 0 0\n",
+    "proc/stat": "cpu 1 0 1 99 0 0 0 0 0 0\ncpu0 1 0 1 9 0 0 0 0 0 0\ncpu1 0 0 0 90 0 0 0 0 0 0\n",
     "proc/cmdline": "quiet\n",
     "sys/devices/system/cpu/online": "0-1\n",
     "sys/fs/cgroup/cgroup.controllers": "cpuset cpu io memory pids\n",
@@ -43,7 +43,7 @@ FILES = {
 
 @pytest.fixture
 def host(tmp_path: Path) -> Path:
-    """A host with one service whose lifetime totals are 66 % throttled."""
+    """Make a host with one service whose lifetime totals are 66 % throttled."""
     root = tmp_path / "host"
     for name, text in FILES.items():
         path = root / name

@@ -37,9 +37,7 @@ def test_totals_are_judged_at_once_and_labelled_as_such(audit: Audit, capsys: Ca
 
 def test_a_finding_says_what_it_is_about_and_what_to_do(audit: Audit, capsys: Capture) -> None:
     audit("--format", "json")
-    finding = next(
-        f for f in findings(capsys.readouterr().out) if f["rule"] == "throttled-often"
-    )
+    finding = next(f for f in findings(capsys.readouterr().out) if f["rule"] == "throttled-often")
     assert finding["severity"] == "error"
     assert finding["subject"] == {
         "kind": "service",
@@ -106,7 +104,7 @@ def test_names_with_escapes_spaces_and_control_characters_are_shown_safely(
     source = host / "sys/fs/cgroup/system.slice/api.service"
     for name in (b"dev-disk\\x2da.service", b"two words", b"esc\x1b[31mape", b"not-utf8-\xff"):
         target = os.fsencode(source.parent) + b"/" + name
-        os.mkdir(target)
+        os.mkdir(target)  # noqa: PTH102 - a name of bytes
         for file in source.iterdir():
             with open(target + b"/" + os.fsencode(file.name), "wb") as copy:  # noqa: PTH123
                 copy.write(file.read_bytes())
@@ -138,9 +136,7 @@ def test_a_host_without_cgroups_and_systemd_is_audited_by_its_files(
     assert err.count("note:") >= 1
 
 
-def test_a_link_out_of_the_root_is_not_followed(
-    tmp_path: Path, capsys: Capture
-) -> None:
+def test_a_link_out_of_the_root_is_not_followed(tmp_path: Path, capsys: Capture) -> None:
     root = tmp_path / "image"
     units = root / "etc/systemd/system"
     units.mkdir(parents=True)
@@ -272,9 +268,7 @@ def test_a_device_given_as_output_file_stays_a_device(audit: Audit) -> None:
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)  # noqa: PTH116
 
 
-def test_an_output_file_that_cannot_be_written_is_one_line(
-    audit: Audit, capsys: Capture
-) -> None:
+def test_an_output_file_that_cannot_be_written_is_one_line(audit: Audit, capsys: Capture) -> None:
     assert audit("--format", "json=/no/such/directory/report.json") == 3
     err = capsys.readouterr().err
     assert "/no/such/directory/report.json: cannot be written: no such file" in err

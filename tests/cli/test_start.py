@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from quota_advisor import catalog, cli
+
+HEAVY = ("pydantic", "yaml", "kubernetes", "dbus_fast", "pydbus", "tabulate", "asyncio")
+
+
+@pytest.mark.parametrize("argument", ["--version", "--help"])
+def test_no_command_pays_for_what_it_does_not_use(argument: str) -> None:
+    code = (
+        "import sys; from quota_advisor.cli import run; run([sys.argv[1]]);"
+        f"print([m for m in {HEAVY!r} if m in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, argument], check=True, capture_output=True, text=True
+    )
+    assert done.stderr.strip() == "[]"
+
+
+def test_auditing_a_host_never_imports_kubernetes() -> None:
+    code = (
+        "import sys; from quota_advisor.cli import run;"
+        "run(['audit', 'host', '--root', '/var/empty-or-not', '--window', '0']);"
+        "assert 'kubernetes' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_an_unknown_command_is_wrong_usage_and_gets_a_suggestion() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "quota_advisor", "audti"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "audit" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_defect_is_one_line_that_asks_for_a_report(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken() -> None:
+        raise ZeroDivisionError("planted")
+
+    monkeypatch.setattr(catalog, "load_catalog", broken)
+    monkeypatch.delitem(sys.modules, "quota_advisor.cli.rules", raising=False)
+    assert cli.run(["rules", "list"]) == 3
+    out, err = capsys.readouterr()
+    assert not out
+    assert "defect in quota-advisor, please report: ZeroDivisionError: planted" in err
+    assert len(err.splitlines()) == 1
+
+
+def test_an_interruption_is_no_defect(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(catalog, "load_catalog", interrupted)
+    monkeypatch.delitem(sys.modules, "quota_advisor.cli.rules", raising=False)
+    assert cli.run(["rules", "list"]) == 130
+    assert capsys.readouterr().err.strip() == "quota-advisor: interrupted"
