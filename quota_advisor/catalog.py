@@ -2,36 +2,38 @@
 
 from __future__ import annotations
 
+import dataclasses
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Annotated
+from typing import Any
 
-import pydantic
 import yaml
 
 import quota_advisor
 from quota_advisor.errors import CatalogError
 from quota_advisor.model.finding import Confidence, Severity
 
-_STRICT = pydantic.ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
-
-Kebab = Annotated[str, pydantic.StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
-Prose = Annotated[str, pydantic.StringConstraints(strip_whitespace=True, min_length=1)]
+_KEBAB = re.compile("[a-z0-9]+(-[a-z0-9]+)*")
 
 
-class RuleOption(pydantic.BaseModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleOption:
     """A threshold of a rule: its default, its unit, and what it means."""
-
-    model_config = _STRICT
 
     default: float
     unit: str
-    help: Prose
+    help: str
 
 
-class Rule(pydantic.BaseModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
     """One rule: identity, severity, thresholds and prose. The condition is code.
+
+    Plain dataclasses, checked by hand: every command loads the rulebook, and a validation
+    library would take longer to import than a small file takes to lint.
 
     Attributes:
         id: Name of the rule, of its file, its function, its fixtures and its page.
@@ -47,19 +49,17 @@ class Rule(pydantic.BaseModel):
         severity_fixed: The user set the severity: it counts whatever degree a check sees.
     """
 
-    model_config = _STRICT
-
-    id: Kebab
-    title: Prose
+    id: str
+    title: str
     severity: Severity
     confidence: Confidence
     since: str
-    options: Mapping[str, RuleOption] = {}
-    why: Prose
-    fix: Prose
-    silent: Prose
+    options: Mapping[str, RuleOption] = field(default_factory=dict)
+    why: str
+    fix: str
+    silent: str
     references: tuple[str, ...] = ()
-    severity_fixed: Annotated[bool, pydantic.Field(exclude=True)] = False
+    severity_fixed: bool = False
 
     def option(self, name: str) -> float:
         """Return a threshold, in the unit that its name ends in."""
@@ -106,32 +106,87 @@ def load_rule(path: Path) -> Rule:
         CatalogError: The file is no mapping, has unknown or missing fields, or another name.
     """
     try:
-        rule = Rule.model_validate(yaml.load(path.read_bytes(), Loader=_LOADER))  # noqa: S506
-    except (OSError, yaml.YAMLError, pydantic.ValidationError) as error:
-        raise CatalogError(f"{path.name}: {_first_line(error)}") from error
+        rule = _rule(yaml.load(path.read_bytes(), Loader=_LOADER))  # noqa: S506 - a safe loader
+    except (OSError, yaml.YAMLError, ValueError) as error:
+        raise CatalogError(f"{path.name}: {' '.join(str(error).split())}") from error
     if rule.id != path.stem:
         raise CatalogError(f"{path.name}: id {rule.id!r} must equal the file name")
     return rule
 
 
+def _rule(data: Any) -> Rule:
+    fields = dict(_record(data, "file", _FIELDS, _OPTIONAL))
+    for name in (*_TEXTS, "severity", "confidence"):
+        fields[name] = _text(fields[name], name)
+    if _KEBAB.fullmatch(fields["id"]) is None:
+        raise ValueError(f"id: {fields['id']!r} is not in lower case with dashes")
+    options = _mapping(fields.get("options", {}), "options")
+    references = fields.get("references", [])
+    if not isinstance(references, list):
+        raise ValueError("references: not a list")  # noqa: TRY004 - one type for all
+    fields |= {
+        "severity": Severity(fields["severity"]),
+        "confidence": Confidence(fields["confidence"]),
+        "options": {name: _option(option, name) for name, option in options.items()},
+        "references": tuple(_text(text, "references") for text in references),
+    }
+    return Rule(**fields)
+
+
+def _option(data: Any, name: str) -> RuleOption:
+    place = f"options.{name}"
+    fields = _record(data, place, {"default", "unit", "help"}, set())
+    default = fields["default"]
+    if isinstance(default, bool) or not isinstance(default, int | float):
+        raise ValueError(f"{place}.default: {default!r} is not a number")  # noqa: TRY004 - one type for all
+    return RuleOption(
+        default=float(default),
+        unit=_text(fields["unit"], f"{place}.unit"),
+        help=_text(fields["help"], f"{place}.help"),
+    )
+
+
+def _record(data: Any, place: str, fields: set[str], optional: set[str]) -> Mapping[str, Any]:
+    found = _mapping(data, place)
+    if unknown := found.keys() - fields - optional:
+        raise ValueError(f"{place}: unknown field {min(unknown)!r}")
+    if missing := fields - found.keys():
+        raise ValueError(f"{place}: no field {min(missing)!r}")
+    return found
+
+
+def _mapping(data: Any, place: str) -> Mapping[str, Any]:
+    if not isinstance(data, dict) or not all(isinstance(key, str) for key in data):
+        raise ValueError(f"{place}: not a mapping")
+    return data
+
+
+def _text(data: Any, place: str) -> str:
+    if not isinstance(data, str) or not data.strip():
+        raise ValueError(f"{place}: not a text")
+    return data.strip()
+
+
+_TEXTS = ("id", "title", "since", "why", "fix", "silent")
+_FIELDS = {*_TEXTS, "severity", "confidence"}
+_OPTIONAL = {"options", "references"}
+
+
 def with_overrides(rule: Rule, *, severity: Severity | None, options: Mapping[str, float]) -> Rule:
     """Return the rule with the user's severity and thresholds in place of the defaults."""
+    if severity is None and not options:
+        return rule
     changed = {
-        name: option.model_copy(update={"default": options.get(name, option.default)})
+        name: dataclasses.replace(option, default=options.get(name, option.default))
         for name, option in rule.options.items()
     }
-    update: dict[str, object] = {"options": changed}
-    if severity is not None:
-        update |= {"severity": severity, "severity_fixed": True}
-    return rule.model_copy(update=update)
+    return dataclasses.replace(
+        rule,
+        options=changed,
+        severity=severity or rule.severity,
+        severity_fixed=rule.severity_fixed or severity is not None,
+    )
 
 
 # libyaml reads the rulebook ten times faster; both are safe loaders.
 _LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-def _first_line(error: Exception) -> str:
-    if isinstance(error, pydantic.ValidationError):
-        first = error.errors(include_url=False)[0]
-        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-    return " ".join(str(error).split())

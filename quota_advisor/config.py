@@ -2,71 +2,103 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
+import re
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal
-
-import pydantic
-import yaml
+from typing import Literal
 
 from quota_advisor.catalog import Catalog, with_overrides
-from quota_advisor.errors import ConfigError, UsageError
+from quota_advisor.errors import UsageError
 from quota_advisor.model.finding import Severity
+from quota_advisor.model.lint import LimitsPolicy
 
 FILE_NAME = ".quota-advisor.yaml"
 
-_STRICT = pydantic.ConfigDict(frozen=True, extra="forbid")
-Reason = Annotated[str, pydantic.StringConstraints(strip_whitespace=True, min_length=1)]
 FailOn = Literal["info", "warning", "error", "never"]
 
 
-class RuleSettings(pydantic.BaseModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleSettings:
     """What the user changes about one rule."""
-
-    model_config = _STRICT
 
     enabled: bool = True
     severity: Severity | None = None
-    options: Mapping[str, float] = {}
+    options: Mapping[str, float] = field(default_factory=dict)
 
 
-class SuppressEntry(pydantic.BaseModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuppressEntry:
     """Findings to leave out, with the reason that is shown for it.
 
     Attributes:
         rule: Rule id.
-        subject: Shell pattern for the name of the unit, container or cgroup.
+        subject: Shell pattern for the name of the unit, container, object or cgroup.
         reason: Why; mandatory.
     """
 
-    model_config = _STRICT
-
     rule: str
     subject: str = "*"
-    reason: Reason
+    reason: str
 
 
-class Config(pydantic.BaseModel):
-    """The configuration file.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Override:
+    """Settings of rules for some of the files that lint reads.
+
+    Attributes:
+        paths: Patterns as in ``.gitignore``, relative to the configuration file.
+        rules: Settings by rule id.
+    """
+
+    paths: tuple[str, ...]
+    rules: Mapping[str, RuleSettings]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LintSettings:
+    """What lint cannot read from the files.
+
+    Attributes:
+        limits: House rule for CPU limits of containers.
+        node_millicores: Size of the largest node.
+        kubernetes_version: Of the cluster.
+        exclude: Files not to read: patterns as in ``.gitignore``, relative to the
+            configuration file.
+    """
+
+    limits: LimitsPolicy = LimitsPolicy.IGNORE
+    node_millicores: int | None = None
+    kubernetes_version: tuple[int, int] | None = None
+    exclude: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """The configuration, from a file (:mod:`quota_advisor.config_file`) or the defaults.
 
     Attributes:
         fail_on: Lowest severity that makes the program end with 1.
         rules: Settings by rule id.
         suppress: Findings to leave out.
+        lint: What lint should know and what it should not read.
+        overrides: Settings of rules for some of the files that lint reads; later ones win.
+        directory: Where the file is that its patterns are relative to; None without a file.
     """
 
-    model_config = pydantic.ConfigDict(
-        frozen=True, extra="forbid", alias_generator=lambda s: s.replace("_", "-")
-    )
-
     fail_on: FailOn = "warning"
-    rules: Mapping[str, RuleSettings] = {}
+    rules: Mapping[str, RuleSettings] = field(default_factory=dict)
     suppress: tuple[SuppressEntry, ...] = ()
+    lint: LintSettings = field(default_factory=LintSettings)
+    overrides: tuple[Override, ...] = ()
+    directory: Path | None = None
 
 
 def find_config(start: Path) -> Path | None:
     """Return the nearest configuration file from ``start`` up to the repository root."""
+    start = start.absolute()
     for directory in (start, *start.parents):
         candidate = directory / FILE_NAME
         if candidate.is_file():
@@ -76,30 +108,12 @@ def find_config(start: Path) -> Path | None:
     return None
 
 
-def load_config(path: Path, catalog: Catalog) -> Config:
-    """Return the settings in a file.
-
-    Raises:
-        ConfigError: The file cannot be read, is no mapping, or names something unknown.
-    """
-    try:
-        data = yaml.safe_load(path.read_bytes())
-    except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}", hint="check --config") from error
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{path}: {' '.join(str(error).split())}") from error
-    try:
-        config = Config.model_validate(data or {})
-    except pydantic.ValidationError as error:
-        raise ConfigError(f"{path}: {_explain(error)}") from error
-    _check_names(config, catalog, path)
-    return config
-
-
 def apply_config(catalog: Catalog, config: Config, keep: Collection[str] = ()) -> Catalog:
     """Return the rules that are enabled, with the user's severities and thresholds.
 
     Args:
+        catalog: The rules.
+        config: The user's settings.
         keep: Rules asked for by name: they run even where the configuration disables them.
     """
     rules = {}
@@ -135,33 +149,40 @@ def did_you_mean(word: str, known: Collection[str]) -> str:
     return f"did you mean {close[0]!r}?" if close else ""
 
 
-def _check_names(config: Config, catalog: Catalog, path: Path) -> None:
-    for id_ in (*config.rules, *(entry.rule for entry in config.suppress)):
-        if id_ not in catalog:
-            raise ConfigError(
-                f"{path}: no rule {id_!r}", hint=did_you_mean(id_, catalog) or "see rules list"
-            )
-    for id_, settings in config.rules.items():
-        options = catalog[id_].options
-        for name in settings.options:
-            if name not in options:
-                hint = did_you_mean(name, options) or f"it has {', '.join(options) or 'none'}"
-                raise ConfigError(f"{path}: rules.{id_}: no option {name!r}", hint=hint)
+def overridden(config: Config, overrides: Iterable[Override]) -> Config:
+    """Return the configuration for a file to which these overrides apply.
+
+    What an override does not set stays as it is: a severity here and an option there add up.
+    """
+    rules = dict(config.rules)
+    for override in overrides:
+        for id_, settings in override.rules.items():
+            rules[id_] = _merged(rules.get(id_, RuleSettings()), settings)
+    return dataclasses.replace(config, rules=rules)
 
 
-def _explain(error: pydantic.ValidationError) -> str:
-    """Return the first complaint in one line, with a suggestion for an unknown key."""
-    first = error.errors(include_url=False)[0]
-    place = ".".join(map(str, first["loc"]))
-    if first["type"] != "extra_forbidden":
-        return f"{place or 'file'}: {first['msg'].lower()}"
-    known = _KNOWN_KEYS.get(str(first["loc"][0]), _TOP_KEYS) if len(first["loc"]) > 1 else _TOP_KEYS
-    hint = did_you_mean(str(first["loc"][-1]), known)
-    return f"unknown key {place}" + (f"; {hint}" if hint else "")
+def _merged(base: RuleSettings, change: RuleSettings) -> RuleSettings:
+    return RuleSettings(
+        enabled=change.enabled,
+        severity=change.severity or base.severity,
+        options={**base.options, **change.options},
+    )
 
 
-_TOP_KEYS = [name.replace("_", "-") for name in Config.model_fields]
-_KNOWN_KEYS = {
-    "rules": list(RuleSettings.model_fields),
-    "suppress": list(SuppressEntry.model_fields),
-}
+def kubernetes_version(text: str | None) -> tuple[int, int] | None:
+    """Return a version such as ``1.33`` or ``v1.33.2``.
+
+    Raises:
+        UsageError: It is no version.
+    """
+    if text is None:
+        return None
+    match = re.fullmatch(r"v?([0-9]{1,3})\.([0-9]{1,3})(?:[.+-].*)?", text)
+    if match is None:
+        raise UsageError(f"{text!r} is no version of Kubernetes", hint="for example 1.33")
+    return int(match[1]), int(match[2])
+
+
+def millicores(cpus: float | None) -> int | None:
+    """Return a number of CPUs in thousandths."""
+    return None if cpus is None else round(cpus * 1000)

@@ -19,7 +19,7 @@ import pydantic
 
 from quota_advisor.catalog import Rule, load_catalog
 from quota_advisor.cli import cli
-from quota_advisor.config import Config
+from quota_advisor.config_file import ConfigFile
 from quota_advisor.model.snapshot import Snapshot
 from quota_advisor.render.json_v1 import ReportV1
 
@@ -27,7 +27,7 @@ TOP = Path(__file__).resolve().parent.parent
 SCHEMAS: dict[str, type[pydantic.BaseModel]] = {
     "report-v1": ReportV1,
     "snapshot-v1": Snapshot,
-    "config": Config,
+    "config": ConfigFile,
 }
 
 

@@ -8,13 +8,7 @@ from pathlib import Path
 import quota_advisor.checks  # noqa: F401 - registers every check
 from quota_advisor.catalog import Catalog, load_catalog
 from quota_advisor.cli.options import Output
-from quota_advisor.config import (
-    Config,
-    apply_config,
-    find_config,
-    load_config,
-    select_rules,
-)
+from quota_advisor.config import Config, apply_config, find_config, select_rules
 from quota_advisor.engine import Scope, run
 from quota_advisor.model.finding import Severity
 from quota_advisor.model.host import HostFacts
@@ -39,9 +33,16 @@ def load_rulebook(output: Output) -> Rulebook:
     """
     catalog = load_catalog()
     path = output.config or find_config(Path.cwd())
-    config = Config() if path is None else load_config(path, catalog)
+    config = Config() if path is None else _load_config(path, catalog)
     chosen = select_rules(catalog, output.select, output.ignore)
     return Rulebook(apply_config(chosen, config, keep=output.select), config)
+
+
+def _load_config(path: Path, catalog: Catalog) -> Config:
+    # Only a run with a configuration file pays for what checks it.
+    from quota_advisor.config_file import load_config  # noqa: PLC0415
+
+    return load_config(path, catalog)
 
 
 def judge(facts: HostFacts, rulebook: Rulebook, command: str) -> Report:
