@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from quota_advisor.catalog import Catalog, Rule
@@ -19,9 +19,11 @@ from quota_advisor.model.finding import (
     Subject,
     SuppressedFinding,
 )
+from quota_advisor.model.limit import Missing
 from quota_advisor.model.report import Results
 from quota_advisor.model.source import Location
-from quota_advisor.model.unit import Suppression
+from quota_advisor.model.unit import Suppression, UnitConfig
+from quota_advisor.model.workload import Workload
 
 
 class Judgeable(Protocol):
@@ -110,47 +112,73 @@ class Scope:
     suppressions: tuple[Suppression, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class _Ledger:
+    """What became of the suppression comments, each with a rule that it names.
+
+    Attributes:
+        used: A finding was suppressed.
+        ran: The rule judged a subject of the comment.
+        unsure: The rule could not judge one.
+    """
+
+    used: set[tuple[Location, str]] = field(default_factory=set)
+    ran: set[tuple[Location, str]] = field(default_factory=set)
+    unsure: set[tuple[Location, str]] = field(default_factory=set)
+
+
 def run(scopes: Sequence[Scope], catalog: Catalog, config: Config) -> Results:
     """Judge every subject by every rule that applies to its type.
 
     A check that raises becomes an :class:`InternalError` naming the rule; the others go on.
-    The same rule with the same message at the same place counts once, however many units share
-    the file.
+    What a rule says of a file at one place counts once, however many units share the file; what
+    it says of running workloads counts for each.
     """
     results = Results()
-    used: set[tuple[Location, str]] = set()
+    ledger = _Ledger()
     seen: set[tuple[str, str, Location]] = set()
     for scope in scopes:
-        for finding in _judge(scope.judged, catalog, results):
-            if finding.location is not None:
+        for finding in _judge(scope, catalog, results, ledger):
+            if finding.location is not None and isinstance(scope.judged, UnitConfig):
                 key = (finding.rule, finding.message, finding.location)
                 if key in seen:
                     continue
                 seen.add(key)
-            _file(finding, scope, config, results, used)
-    for use in _suppression_uses(scopes, catalog, used):
-        results.findings.extend(_judge(use, catalog, results))
+            _file(finding, scope, config, results, ledger)
+    for use in _suppression_uses(scopes, ledger):
+        scope = Scope(use)
+        for finding in _judge(scope, catalog, results, ledger):
+            _file(finding, scope, config, results, ledger)
     results.findings.sort(key=_worst_first)
     return results
 
 
-def _judge(judged: Judgeable, catalog: Catalog, results: Results) -> Iterator[Finding]:
+def _judge(scope: Scope, catalog: Catalog, results: Results, ledger: _Ledger) -> Iterator[Finding]:
     """Yield one subject's findings; what was skipped or failed goes into the results."""
+    subject = scope.judged.subject
     for rule_id, rule in catalog.items():
         subject_type, function = CHECKS[rule_id]
-        if not isinstance(judged, subject_type):
+        if not isinstance(scope.judged, subject_type):
             continue
+        entry = ledger.unsure if _is_idle(scope.judged) else ledger.ran
         try:
-            for verdict in function(judged, rule):
+            for verdict in function(scope.judged, rule):
                 if isinstance(verdict, Skip):
-                    results.skipped.append(
-                        Skipped(rule=rule_id, subject=judged.subject, reason=verdict.reason)
-                    )
+                    entry = ledger.unsure
+                    reason = verdict.reason
+                    results.skipped.append(Skipped(rule=rule_id, subject=subject, reason=reason))
                 else:
-                    yield _stamp(verdict, judged.subject, rule)
+                    yield _stamp(verdict, subject, rule)
         except Exception as error:  # noqa: BLE001 - one broken rule must not stop the others
+            entry = ledger.unsure
             text = f"{type(error).__name__}: {error}"
-            results.errors.append(InternalError(rule=rule_id, subject=judged.subject, error=text))
+            results.errors.append(InternalError(rule=rule_id, subject=subject, error=text))
+        entry.update((suppression.location, rule_id) for suppression in scope.suppressions)
+
+
+def _is_idle(judged: object) -> bool:
+    """Whether this is a workload that does not run: measurements cannot tell anything of it."""
+    return isinstance(judged, Workload) and isinstance(judged.cgroup, Missing)
 
 
 def _stamp(hit: Hit, subject: Subject, rule: Rule) -> Finding:
@@ -174,12 +202,12 @@ def _file(
     scope: Scope,
     config: Config,
     results: Results,
-    used: set[tuple[Location, str]],
+    ledger: _Ledger,
 ) -> None:
     """Put a finding among the suppressed ones if something asks for it, else among the rest."""
     for suppression in scope.suppressions:
         if finding.rule in suppression.rules and suppression.reason:
-            used.add((suppression.location, finding.rule))
+            ledger.used.add((suppression.location, finding.rule))
             results.suppressed.append(SuppressedFinding(finding=finding, reason=suppression.reason))
             return
     for entry in config.suppress:
@@ -189,16 +217,15 @@ def _file(
     results.findings.append(finding)
 
 
-def _suppression_uses(
-    scopes: Iterable[Scope], catalog: Catalog, used: set[tuple[Location, str]]
-) -> Iterator[SuppressionUse]:
+def _suppression_uses(scopes: Iterable[Scope], ledger: _Ledger) -> Iterator[SuppressionUse]:
     """Yield each comment once, with the rules it names in vain."""
     comments: dict[Location, tuple[Suppression, Subject]] = {}
     for scope in scopes:
         for suppression in scope.suppressions:
             comments.setdefault(suppression.location, (suppression, scope.judged.subject))
+    in_vain = ledger.ran - ledger.unsure - ledger.used
     for location, (suppression, subject) in sorted(comments.items()):
-        unused = tuple(r for r in suppression.rules if r in catalog and (location, r) not in used)
+        unused = tuple(r for r in suppression.rules if (location, r) in in_vain)
         unknown = tuple(r for r in suppression.rules if r not in CHECKS)
         yield SuppressionUse(suppression, subject, unused, unknown)
 

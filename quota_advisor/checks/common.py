@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from quota_advisor.model.cgroup import Basis, CgroupFacts, CounterWindow
+from quota_advisor.model.cgroup import CgroupFacts, CounterWindow
 from quota_advisor.model.finding import Evidence, Recommendation, Severity
 from quota_advisor.model.limit import DEFAULT_PERIOD_USEC, Bandwidth, Missing
 from quota_advisor.model.node import NodeFacts, PressureShare
@@ -40,12 +40,7 @@ def over(window: CounterWindow) -> str:
     """Return the words for the time that a window spans."""
     if isinstance(window.elapsed_usec, int):
         return f"over {format_usec(window.elapsed_usec)}"
-    return "since the group was created"
-
-
-def basis_note(window: CounterWindow) -> str:
-    """Return a caution for totals: they say nothing of now."""
-    return " (lifetime totals)" if window.basis is Basis.LIFETIME else ""
+    return "since the group was created, not now"
 
 
 def degree(ratio: float, warning_ratio: float, error_ratio: float) -> Severity | None:
@@ -55,9 +50,33 @@ def degree(ratio: float, warning_ratio: float, error_ratio: float) -> Severity |
     return Severity.WARNING if ratio > warning_ratio else None
 
 
+def binding_limit(workload: Workload) -> Bandwidth | None:
+    """Return the workload's own live limit, if it can ever hold the workload back.
+
+    A quota of all CPUs at hand still shows throttled periods, each of microseconds: the kernel
+    accounts at ticks. Their number says nothing.
+    """
+    limit, cpus = workload.limit, workload.cpus_available
+    if not isinstance(limit, Bandwidth) or 0 < cpus <= limit.cores:
+        return None
+    return limit
+
+
 def counter_source(group: CgroupFacts | Missing) -> Source | None:
     """Return where the throttle counters were read."""
     return None if isinstance(group, Missing) else group.source("cpu.stat")
+
+
+def pressure_source(group: CgroupFacts | Missing) -> Source | None:
+    """Return where the pressure was read."""
+    return None if isinstance(group, Missing) else group.source("cpu.pressure")
+
+
+def usage_source(group: CgroupFacts | Missing) -> Source | None:
+    """Return where the CPU time was read, on either hierarchy."""
+    if isinstance(group, Missing):
+        return None
+    return group.source("cpuacct.usage") or group.source("cpu.stat")
 
 
 def limit_source(group: CgroupFacts | Missing) -> Source | None:
@@ -74,17 +93,17 @@ def limit_evidence(limit: Bandwidth, source: Source | None, label: str = "limit"
 
 def throttle_evidence(workload: Workload, window: CounterWindow) -> tuple[Evidence, ...]:
     """Return the kernel's counters of a window, those that were read."""
-    source = counter_source(workload.cgroup)
+    stat, pressure = counter_source(workload.cgroup), pressure_source(workload.cgroup)
     values = (
-        ("periods", window.periods, "periods"),
-        ("throttled periods", window.throttled_periods, "periods"),
-        ("throttled time, summed over CPUs", window.throttled_usec, "usec"),
-        ("time with every task stalled (PSI)", window.pressure_full_usec, "usec"),
-        ("CPU time used", window.usage_usec, "usec"),
+        ("periods", window.periods, "periods", stat),
+        ("throttled periods", window.throttled_periods, "periods", stat),
+        ("throttled time, summed over CPUs", window.throttled_usec, "usec", stat),
+        ("time with every task stalled (PSI)", window.pressure_full_usec, "usec", pressure),
+        ("CPU time used", window.usage_usec, "usec", usage_source(workload.cgroup)),
     )
     return tuple(
         Evidence(label=label, value=value, unit=unit, source=source)
-        for label, value, unit in values
+        for label, value, unit, source in values
         if isinstance(value, int)
     )
 

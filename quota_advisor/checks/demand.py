@@ -117,17 +117,16 @@ def quota_at_mean_use(workload: Workload, rule: Rule) -> Verdicts:
 def quota_exceeds_host(workload: Workload, _rule: Rule) -> Verdicts:
     """Find a quota that the CPUs at hand can never spend."""
     limit = workload.limit if isinstance(workload.limit, Bandwidth) else workload.configured
-    if not isinstance(limit, Bandwidth) or limit.cores < workload.cpus_available:
+    cpus = workload.cpus_available
+    # No CPUs are known of an image: nothing runs there.
+    if not isinstance(limit, Bandwidth) or not 0 < cpus <= limit.cores:
         return
     yield Hit(
-        message=(
-            f"quota of {limit.cores:.4g} cores on {workload.cpus_available} available CPUs"
-            " limits nothing"
-        ),
+        message=(f"quota of {limit.cores:.4g} cores on {cpus} available CPUs limits nothing"),
         location=quota_location(workload),
         evidence=(
             limit_evidence(limit, limit_source(workload.cgroup)),
-            Evidence(label="CPUs available", value=workload.cpus_available, unit="cpus"),
+            Evidence(label="CPUs available", value=cpus, unit="cpus"),
         ),
     )
 

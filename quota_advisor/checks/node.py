@@ -8,6 +8,7 @@ from quota_advisor.catalog import Rule
 from quota_advisor.engine import Hit, Skip, Verdicts, check
 from quota_advisor.model.finding import Evidence
 from quota_advisor.model.limit import Bandwidth, Missing, Unlimited
+from quota_advisor.model.node import CpuList, Irq
 from quota_advisor.model.workload import Host, Workload
 from quota_advisor.units import format_cpu_list
 
@@ -40,7 +41,7 @@ def irq_on_isolated_cpus(host: Host, _rule: Rule) -> Verdicts:
         yield Skip(node.isolation.reason)
         return
     isolated = {*node.isolation.isolcpus, *node.isolation.nohz_full}
-    intruding = [irq for irq in node.irqs if isolated & set(irq.cpus)]
+    intruding = [irq for irq in node.irqs if isolated & set(_delivered_to(irq))]
     if not intruding:
         return
     names = ", ".join(f"{irq.number} ({irq.name})" for irq in intruding[:5])
@@ -52,13 +53,22 @@ def irq_on_isolated_cpus(host: Host, _rule: Rule) -> Verdicts:
         evidence=tuple(
             Evidence(
                 label=f"IRQ {irq.number} ({irq.name})",
-                value=format_cpu_list(irq.cpus),
+                value=format_cpu_list(_delivered_to(irq)),
                 unit="cpus",
                 source=node.source(f"/irq/{irq.number}/smp_affinity_list"),
             )
             for irq in intruding
         ),
     )
+
+
+def _delivered_to(irq: Irq) -> CpuList:
+    """Return the CPUs that take an interrupt now; those that may, where the kernel does not tell.
+
+    The kernel keeps a managed interrupt off isolated CPUs although its affinity names them.
+    """
+    effective = irq.effective_cpus
+    return irq.cpus if isinstance(effective, Missing) or not effective else effective
 
 
 @check(Workload)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from quota_advisor.catalog import Rule
 from quota_advisor.checks.common import (
     bandwidth_text,
+    binding_limit,
     counter_source,
     limit_evidence,
     limit_source,
@@ -97,12 +98,8 @@ def period_below_tick(workload: Workload, _rule: Rule) -> Verdicts:
 @check(Workload)
 def burst_eligible(workload: Workload, rule: Rule) -> Verdicts:
     """Find a throttled workload whose mean leaves quota unused: burst would carry it over."""
-    limit, group, window = workload.limit, workload.cgroup, workload.counters
-    if (
-        not isinstance(limit, Bandwidth)
-        or isinstance(group, Missing)
-        or isinstance(window, Missing)
-    ):
+    limit, group, window = binding_limit(workload), workload.cgroup, workload.counters
+    if limit is None or isinstance(group, Missing) or isinstance(window, Missing):
         return
     ratio = throttled_ratio(window)
     if isinstance(ratio, Missing) or ratio <= rule.option("min_throttled_ratio"):
@@ -181,7 +178,7 @@ def quota_below_kernel_minimum(workload: Workload, _rule: Rule) -> Verdicts:
         return
     yield Hit(
         message=(
-            f"{per_sec_usec / 10_000:.4g} % is {asked_usec:.4g} µs per"
+            f"{per_sec_usec / 10_000:.4g} % is {asked_usec:.4g} us per"
             f" {format_usec(period_usec)}, below the kernel's 1 ms: in force is"
             f" {bandwidth_text(effective)}"
         ),
@@ -228,7 +225,7 @@ def scaling(configured: object, live: Bandwidth) -> int | None:
     Source: kernel/sched/fair.c, ``sched_cfs_period_timer``: both are doubled together while the
     new period stays below one second.
     """
-    if not isinstance(configured, Bandwidth) or live.period_usec > MAX_PERIOD_USEC:
+    if not isinstance(configured, Bandwidth) or live.period_usec >= MAX_PERIOD_USEC:
         return None
     factor, rest = divmod(live.period_usec, configured.period_usec)
     doubled = rest == 0 and factor > 1 and factor & (factor - 1) == 0

@@ -17,10 +17,12 @@ from quota_advisor.model.cgroup import CgroupFacts
 from quota_advisor.model.finding import Evidence, Recommendation
 from quota_advisor.model.limit import DEFAULT_PERIOD_USEC, Bandwidth, CpuLimit, Missing, Unlimited
 from quota_advisor.model.source import Location
-from quota_advisor.model.unit import Outcome, UnitConfig, UnitProperties
+from quota_advisor.model.unit import UnitConfig, UnitProperties
 from quota_advisor.model.workload import Workload
 
 REALTIME_POLICIES = ("fifo", "rr")
+VENDOR = ("/usr/", "/lib/")
+QUOTA_KEYS = ("CPUQuota", "CPUQuotaPeriodSec")
 
 
 @check(Workload)
@@ -102,13 +104,14 @@ def reload_pending(workload: Workload, _rule: Rule) -> Verdicts:
 @check(UnitConfig)
 def drop_in_overridden(config: UnitConfig, _rule: Rule) -> Verdicts:
     """Find a quota in one drop-in that another drop-in makes void."""
+    fragment = config.fragment.path if not isinstance(config.fragment, Missing) else ""
     for judged in config.judged:
-        winner = judged.overridden_by
-        if judged.outcome is not Outcome.OVERRIDDEN or winner is None:
+        loser, winner = judged.assignment, judged.overridden_by
+        if winner is None or loser.key not in QUOTA_KEYS or loser.value == winner.value:
             continue
-        loser = judged.assignment
-        fragment = config.fragment.path if not isinstance(config.fragment, Missing) else ""
         if loser.location.file in (winner.location.file, fragment):
+            continue
+        if _is_default_of(config.name, loser.location.file, winner.location.file):
             continue
         yield Hit(
             message=(
@@ -131,6 +134,9 @@ def runtime_only_quota(workload: Workload, _rule: Rule) -> Verdicts:
     """Find a quota that only a file under /run sets: the next boot forgets it."""
     config = workload.config
     if not isinstance(config, UnitConfig) or config.quota_from is None or workload.transient:
+        return
+    # A limit lifted until the next boot is what a measurement asks for.
+    if not config.quota_from.value:
         return
     place = config.quota_from.value_location
     # Generators and programs write whole units to /run at every boot; only drop-ins are by hand.
@@ -175,9 +181,22 @@ def _same(workload: Workload, live: CpuLimit, wanted: CpuLimit, rule: Rule) -> b
         return isinstance(live, Unlimited) and isinstance(wanted, Unlimited)
     drift_cores = abs(live.cores - wanted.cores)
     if _is_container(workload):
-        return drift_cores < rule.option("max_container_drift_cores")
+        return round(drift_cores, 9) < rule.option("max_container_drift_cores")
     # Two integer divisions, systemd's and ours, may differ by one microsecond per period.
-    return drift_cores * live.period_usec <= 1 and live.period_usec == wanted.period_usec
+    drift_usec = abs(live.quota_usec - wanted.quota_usec)
+    return drift_usec <= 1 and live.period_usec == wanted.period_usec
+
+
+def _is_default_of(unit: str, loser: str, winner: str) -> bool:
+    """Whether a drop-in is there to be overridden by that other one.
+
+    So it is for a file of the vendor against one of the administrator, and for a drop-in of all
+    units of a type, a template or a prefix against one of the unit itself.
+    """
+    if loser.startswith(VENDOR) and not winner.startswith(VENDOR):
+        return True
+    own = f"/{unit}.d/"
+    return own in winner and own not in loser
 
 
 def _is_container(workload: Workload) -> bool:

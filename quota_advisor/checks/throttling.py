@@ -8,12 +8,13 @@ from quota_advisor.catalog import Rule
 from quota_advisor.checks.common import (
     active_usec,
     bandwidth_text,
-    basis_note,
+    binding_limit,
     counter_source,
     degree,
     limit_evidence,
     limit_source,
     over,
+    pressure_source,
     quota_advice,
     quota_location,
     ruled_out,
@@ -32,20 +33,15 @@ from quota_advisor.units import format_ratio, format_usec
 @check(Workload)
 def throttled_often(workload: Workload, rule: Rule) -> Verdicts:
     """Judge the share of active periods that ended with the group throttled."""
-    if not isinstance(workload.limit, Bandwidth):
+    limit, window = binding_limit(workload), workload.counters
+    if limit is None:
         return
-    window = workload.counters
     if isinstance(window, Missing):
         yield Skip(window.reason)
         return
-    ratio = throttled_ratio(window)
-    minimum = rule.option("min_periods")
-    if (
-        isinstance(ratio, Missing)
-        or isinstance(window.periods, Missing)
-        or window.periods < minimum
-    ):
-        yield Skip(f"{_periods_text(window)} {over(window)}, {minimum:g} needed")
+    ratio = _ratio_of_enough(window, rule)
+    if isinstance(ratio, Missing):
+        yield Skip(ratio.reason)
         return
     error_ratio, warning_ratio = rule.option("error_ratio"), rule.option("warning_ratio")
     severity = degree(ratio, warning_ratio, error_ratio)
@@ -55,7 +51,7 @@ def throttled_often(workload: Workload, rule: Rule) -> Verdicts:
     yield Hit(
         message=(
             f"throttled in {window.throttled_periods} of {window.periods} periods"
-            f" {over(window)}{basis_note(window)}: {format_ratio(ratio)},"
+            f" {over(window)}: {format_ratio(ratio)},"
             f" more than {format_ratio(bar)}"
         ),
         severity=severity,
@@ -68,7 +64,7 @@ def throttled_often(workload: Workload, rule: Rule) -> Verdicts:
                 threshold=bar,
                 source=counter_source(workload.cgroup),
             ),
-            limit_evidence(workload.limit, limit_source(workload.cgroup)),
+            limit_evidence(limit, limit_source(workload.cgroup)),
             *throttle_evidence(workload, window),
         ),
         ruled_out=ruled_out(workload.node),
@@ -93,34 +89,27 @@ def throttled_time(workload: Workload, rule: Rule) -> Verdicts:
     if isinstance(window.throttled_usec, Missing) or isinstance(span, Missing) or span == 0:
         yield Skip("no throttled time was read")
         return
-    stalled = window.throttled_usec
-    measured_by_pressure = isinstance(window.pressure_full_usec, int)
-    if isinstance(window.pressure_full_usec, int):
-        stalled = min(stalled, window.pressure_full_usec)
+    stalled, by_pressure = _stalled(window, window.throttled_usec)
     ratio = stalled / span
     error_ratio, warning_ratio = rule.option("error_ratio"), rule.option("warning_ratio")
     severity = degree(ratio, warning_ratio, error_ratio)
     if severity is None:
         return
-    what = (
-        f"every task stalled for {format_usec(stalled)}"
-        if measured_by_pressure
-        else f"{format_usec(stalled)} of CPU time held back (summed over CPUs)"
-    )
+    source = pressure_source if by_pressure else counter_source
     yield Hit(
         message=(
-            f"{what} {over(window)}{basis_note(window)}: {format_ratio(ratio)}"
-            f" of {_span_text(window)}"
+            f"{_stalled_text(stalled, by_pressure=by_pressure)} {over(window)}"
+            f": {format_ratio(ratio)} of {_span_text(window)}"
         ),
         severity=severity,
         location=quota_location(workload),
         evidence=(
             Evidence(
-                label="stalled share of wall time" if measured_by_pressure else "held-back share",
+                label="stalled share of wall time" if by_pressure else "held-back share",
                 value=ratio,
                 unit="ratio",
                 threshold=error_ratio if ratio > error_ratio else warning_ratio,
-                source=counter_source(workload.cgroup),
+                source=source(workload.cgroup),
             ),
             limit_evidence(limit, limit_source(workload.cgroup)),
             *throttle_evidence(workload, window),
@@ -181,14 +170,12 @@ def throttled_by_ancestor(workload: Workload, rule: Rule) -> Verdicts:
 def health_hides_throttling(workload: Workload, rule: Rule) -> Verdicts:
     """Point at a throttled service whose automatic restarts keep every dashboard green."""
     properties, window = workload.properties, workload.counters
-    if not isinstance(workload.limit, Bandwidth) or isinstance(properties, Missing):
+    if binding_limit(workload) is None or isinstance(properties, Missing):
         return
     if properties.restart in ("", "no") or isinstance(window, Missing):
         return
-    ratio = throttled_ratio(window)
-    if isinstance(ratio, Missing) or isinstance(window.periods, Missing):
-        return
-    if window.periods < rule.option("min_periods") or ratio <= rule.option("min_throttled_ratio"):
+    ratio = _ratio_of_enough(window, rule)
+    if isinstance(ratio, Missing) or ratio <= rule.option("min_throttled_ratio"):
         return
     yield Hit(
         message=(
@@ -237,6 +224,29 @@ def threads_exceed_quota(workload: Workload, rule: Rule) -> Verdicts:
             Evidence(label="CPUs available", value=workload.cpus_available, unit="cpus"),
         ),
     )
+
+
+def _ratio_of_enough(window: CounterWindow, rule: Rule) -> float | Missing:
+    """Return the throttled share of periods, missing where too few of them ran."""
+    ratio, minimum = throttled_ratio(window), rule.option("min_periods")
+    too_few = isinstance(window.periods, int) and window.periods < minimum
+    if isinstance(ratio, Missing) or too_few:
+        return Missing(reason=f"{_periods_text(window)} {over(window)}, {minimum:g} needed")
+    return ratio
+
+
+def _stalled(window: CounterWindow, throttled_usec: int) -> tuple[int, bool]:
+    """Return the time that the quota is to blame for, and whether pressure measured it."""
+    full = window.pressure_full_usec
+    if isinstance(full, int) and full < throttled_usec:
+        return full, True
+    return throttled_usec, False
+
+
+def _stalled_text(stalled_usec: int, *, by_pressure: bool) -> str:
+    if by_pressure:
+        return f"every task stalled for {format_usec(stalled_usec)}"
+    return f"{format_usec(stalled_usec)} of CPU time held back (summed over CPUs)"
 
 
 def _periods_text(window: CounterWindow) -> str:

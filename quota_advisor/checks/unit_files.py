@@ -60,15 +60,13 @@ def cpu_key_in_wrong_section(config: UnitConfig, _rule: Rule) -> Verdicts:
     right = UNIT_SECTIONS.get(unit_kind(config.name), "")
     for judged in _with_outcome(config, Outcome.WRONG_SECTION):
         written = judged.assignment
-        place = f"in [{written.section}]" if written.section else "before any section"
+        movable = right not in ("", written.section)
+        advice = f"move {written.key}= to [{right}]" if movable else f"remove {written.key}="
         yield Hit(
-            message=(
-                f"{written.key}= {place} is ignored; in a {unit_kind(config.name)} unit it belongs"
-                f" in [{right}]"
-            ),
+            message=f"{written.key}= is ignored: {judged.reason}",
             location=written.location,
             evidence=(_as_written(written),),
-            recommendation=Recommendation(summary=f"move {written.key}= to [{right}]"),
+            recommendation=Recommendation(summary=advice),
         )
 
 
@@ -120,7 +118,7 @@ def cpu_key_swallowed(config: UnitConfig, _rule: Rule) -> Verdicts:
 @check(UnitConfig)
 def needless_cpu_accounting(config: UnitConfig, _rule: Rule) -> Verdicts:
     """Find CPUAccounting= beside a quota, which does not need it."""
-    if config.quota_from is None:
+    if not isinstance(config.quota_per_sec_usec, int):
         return
     for judged in _with_outcome(config, Outcome.APPLIED):
         if judged.assignment.key == "CPUAccounting":

@@ -23,7 +23,8 @@ class Workload:
         name: The name a person would use.
         cgroup: Its cgroup, or why it has none.
         unit: The unit behind it, if one is known.
-        ancestors: Cgroups above it, nearest first, the root left out.
+        ancestors: Cgroups above it, nearest first; the root only where it has a limit, as the
+            top of a container does when seen from inside.
         members: Cgroups directly below it that hold processes, themselves or further down.
         node: The machine that it runs on.
     """
@@ -132,7 +133,7 @@ def join(facts: HostFacts) -> Host:
     live = [
         _live(group, _unit_of(group, units), by_path, members, facts.node)
         for group in facts.cgroups
-        if group.path != "/"
+        if group.path != "/" or isinstance(group.limit, Bandwidth)
     ]
     seen = {id(workload.unit) for workload in live if workload.unit is not None}
     idle = [_idle(unit, facts.node) for unit in facts.units if id(unit) not in seen]
@@ -165,11 +166,14 @@ def _unit_index(facts: HostFacts) -> Mapping[str, UnitFacts]:
 
 
 def _unit_of(group: CgroupFacts, units: Mapping[str, UnitFacts]) -> UnitFacts | None:
-    """Find the unit of a cgroup; below a user manager names mean that user's own units."""
+    """Find the unit of a cgroup; below a user manager or in a container names mean others."""
     if group.path in units:
         return units[group.path]
-    foreign = any(posixpath.basename(p).startswith("user@") for p in ancestor_paths(group.path))
+    above = [posixpath.basename(path) for path in ancestor_paths(group.path)]
     name = posixpath.basename(group.path)
+    # What runs inside a container has a systemd of its own, if any; its scope is the host's.
+    inside = group.container is not None and any(group.container.id in part for part in above)
+    foreign = inside or any(part.startswith("user@") for part in above)
     return None if foreign or not unit_kind(name) else units.get(name)
 
 
@@ -180,10 +184,10 @@ def _members(by_path: Mapping[str, CgroupFacts]) -> Mapping[str, tuple[CgroupFac
         if isinstance(group.processes, int) and group.processes > 0:
             occupied.update((path, *ancestor_paths(path)))
     children: dict[str, tuple[CgroupFacts, ...]] = {}
-    for path in occupied:
-        if path in by_path:
+    for path, group in by_path.items():
+        if path in occupied and path != "/":
             parent = posixpath.dirname(path)
-            children[parent] = (*children.get(parent, ()), by_path[path])
+            children[parent] = (*children.get(parent, ()), group)
     return children
 
 
@@ -200,21 +204,34 @@ def _live(
         name=name,
         cgroup=group,
         unit=unit,
-        ancestors=tuple(by_path[p] for p in ancestor_paths(group.path) if p in by_path),
+        ancestors=tuple(_above(group.path, by_path)),
         members=members.get(group.path, ()),
         node=node,
     )
 
 
+def _above(path: str, by_path: Mapping[str, CgroupFacts]) -> Iterator[CgroupFacts]:
+    """Yield the cgroups above ``path`` that may limit it, nearest first."""
+    yield from (by_path[above] for above in ancestor_paths(path) if above in by_path)
+    root = by_path.get("/")
+    if root is not None and path != "/" and isinstance(root.limit, Bandwidth):
+        yield root
+
+
 def _identity(group: CgroupFacts, unit: UnitFacts | None) -> tuple[str, str]:
     """Name a cgroup: by its container, its unit, or its path."""
     base = posixpath.basename(group.path)
-    if group.container is not None:
+    if group.container is not None and _names(base, group.container.id):
         known = group.container.name
         return "container", known if isinstance(known, str) else base
     if unit is not None:
         return unit_kind(unit.name), unit.name
     return (unit_kind(base), base) if unit_kind(base) else ("cgroup", group.path)
+
+
+def _names(base: str, container_id: str) -> bool:
+    """Whether a cgroup is the container's own, not one inside it; slices write - as _."""
+    return container_id in base or container_id.replace("-", "_") in base
 
 
 def _idle(unit: UnitFacts, node: NodeFacts) -> Workload:

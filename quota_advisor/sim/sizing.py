@@ -56,6 +56,8 @@ def recommend(workload: Workload) -> Recommendation | Missing:
     demand = workload.cgroup.demand
     if isinstance(demand, Missing):
         return demand
+    if not workload.node.cpus_online:
+        return Missing(reason="the CPUs of the machine are not known")
     advice = size_quota(demand, len(workload.node.cpus_online))
     if isinstance(advice, Missing):
         return advice
