@@ -356,7 +356,9 @@ def format_quota(usec_per_sec: int) -> str:
 
 
 def format_cores(cores: float) -> str:
-    """Return a number of CPUs, for example ``1.5 cores`` or ``0.05 cores``."""
+    """Return a number of CPUs, for example ``1.5 cores``; a trace of use is not shown as none."""
+    if 0 < cores < 0.005:  # noqa: PLR2004 - half of the last digit shown
+        return "<0.01 cores"
     text = _number(cores, 2)
     return f"{text} core" if text == "1" else f"{text} cores"
 

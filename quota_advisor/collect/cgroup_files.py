@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from quota_advisor.collect.cgroup_tree import CpuHierarchy, join
-from quota_advisor.collect.root import HostRoot, describe
+from quota_advisor.collect.root import HostRoot, describe, why
 from quota_advisor.model.cgroup import CpuCounters
 from quota_advisor.model.host import Problem
 from quota_advisor.model.limit import Bandwidth, CpuLimit, Missing, Unlimited
@@ -265,8 +265,8 @@ class _GroupFiles:
 
     def problem(self, locator: str, reason: str) -> Missing:
         """File a problem and return it as the missing value's reason."""
-        self.problems.append(Problem(subject=locator, reason=f"{locator}: {reason}"))
-        return Missing(reason=self.problems[-1].reason)
+        self.problems.append(Problem(subject=locator, reason=reason))
+        return Missing(reason=f"{locator}: {reason}")
 
     def _failed(self, error: OSError, locator: str, name: str) -> Missing:
         if error.errno == errno.ENODEV:
@@ -274,7 +274,7 @@ class _GroupFiles:
         elif error.errno in (errno.ENOENT, errno.ENOTDIR):
             self.absent.add(name)
         elif error.errno != errno.EOPNOTSUPP:  # pressure switched off, or a threaded cgroup
-            self.problems.append(Problem(subject=locator, reason=describe(error, locator)))
+            self.problems.append(Problem(subject=locator, reason=why(error)))
         return Missing(reason=describe(error, locator))
 
     def _inode(self, base: str | Missing) -> int | None:

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from quota_advisor.collect.root import HostRoot, describe
+from quota_advisor.collect.root import HostRoot, describe, why
 from quota_advisor.model.host import Problem
 from quota_advisor.model.limit import Missing
 from quota_advisor.model.node import CgroupLayout
@@ -124,7 +124,7 @@ def _subdirectories(root: HostRoot, directory: str) -> list[str]:
 def _unlistable(error: OSError, directory: str) -> Problem:
     return Problem(
         subject=directory,
-        reason=describe(error, directory),
+        reason=why(error),
         hint="cgroups below it were not looked at; run as root to see them",
     )
 

@@ -180,8 +180,9 @@ class _NameBook:
                         self._names |= dict(_bundle_names(identifier, _json(text)))
 
     def _nonsense(self, engine: Engine, path: str, error: Exception) -> None:
-        self._why[engine] = f"{path}: the answer made no sense: {str(error)[:80]}"
-        self.problems.append(Problem(subject=path, reason=self._why[engine]))
+        reason = f"the answer made no sense: {str(error)[:80]}"
+        self._why[engine] = f"{path}: {reason}"
+        self.problems.append(Problem(subject=path, reason=reason))
 
 
 def _get(socket_path: str, target: str) -> Any:

@@ -7,7 +7,6 @@ Documentation/accounting/psi.rst, Documentation/core-api/irq/irq-affinity.rst.
 from __future__ import annotations
 
 import errno
-import os
 import re
 import zlib
 from collections.abc import Callable, Iterator
@@ -17,7 +16,7 @@ from typing import TypeVar
 from quota_advisor.collect.cgroup_files import parse_pressure
 from quota_advisor.collect.cgroup_tree import CgroupTree, join
 from quota_advisor.collect.cmdline import parse_isolation
-from quota_advisor.collect.root import HostRoot, describe
+from quota_advisor.collect.root import HostRoot, describe, why
 from quota_advisor.model.host import Problem
 from quota_advisor.model.limit import Missing, Unlimited
 from quota_advisor.model.node import (
@@ -40,7 +39,6 @@ MAX_CONFIG_BYTES = 4 << 20
 
 NEEDS_WINDOW = Missing(reason="needs two readings: totals are judged, not a window")
 
-_SYSCTL_BYTES = 4096
 _HZ = re.compile(r"^CONFIG_HZ=([1-9][0-9]{0,4})$", re.MULTILINE)
 # "8-edge", "-event" or "27 Level": the line itself, with nobody listening behind it.
 _LINE = re.compile(r"[0-9]*(-\S+)?(\s(Level|Edge))?\Z")
@@ -143,17 +141,17 @@ class _Files:
     def value(self, path: str, parse: Callable[[str], T]) -> T | Missing:
         """Return what a file says. A file that is not there is no problem, only missing."""
         try:
-            text = _read(self.root, path)
+            text = self.root.read(path)
             self.sources.append(Source(kind=SourceKind.SYSTEM_FILE, locator=path, raw=text))
             return parse(text)
         except OSError as error:
             if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.EOPNOTSUPP):
-                self.problems.append(Problem(subject=path, reason=describe(error, path)))
+                self.problems.append(Problem(subject=path, reason=why(error)))
             return Missing(reason=describe(error, path))
         except ValueError:
-            reason = f"{path}: unexpected text {text[:80].strip()!r}"
+            reason = f"unexpected text {text[:80].strip()!r}"
             self.problems.append(Problem(subject=path, reason=reason))
-            return Missing(reason=reason)
+            return Missing(reason=f"{path}: {reason}")
 
     def numbered(self, directory: str) -> list[int]:
         """Return the numbers in a directory's names (``cpu3``, ``node0``, ``24``), ascending."""
@@ -162,19 +160,6 @@ class _Files:
         except OSError:
             return []
         return sorted(int(match[1]) for match in matches if match is not None)
-
-
-def _read(root: HostRoot, path: str) -> str:
-    """Return a file's text; see :meth:`HostRoot.read`."""
-    if not path.startswith("/proc/sys/"):
-        return root.read(path)
-    # A sysctl allocates as many bytes as it is asked for, and fails with ENOMEM beyond 4 MiB
-    # (proc_sys_call_handler in fs/proc/proc_sysctl.c).
-    descriptor = os.open(root.real(path), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    try:
-        return os.read(descriptor, _SYSCTL_BYTES).decode("utf-8", "surrogateescape")
-    finally:
-        os.close(descriptor)
 
 
 def _release(files: _Files) -> str:

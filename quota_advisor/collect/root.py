@@ -21,6 +21,9 @@ MAX_LINKS = 40
 MAX_FILE_BYTES = 4 << 20
 """No file this tool reads on a host is larger; what is, is not what it claims to be."""
 
+READ_BYTES = 1 << 16
+"""Files below /proc/sys refuse to be read with a buffer of megabytes (ENOMEM)."""
+
 
 class HostRoot:
     """A host's file system, rooted at a directory.
@@ -61,11 +64,10 @@ class HostRoot:
         """
         # Without O_NONBLOCK a named pipe in the tree would hang the audit.
         descriptor = os.open(self.real(path), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor, not a path
-            data: bytes = file.read(MAX_FILE_BYTES + 1)
-        if len(data) > MAX_FILE_BYTES:
-            raise OSError(errno.EFBIG, "larger than 4 MiB", path)
-        return data
+        try:
+            return _read_all(descriptor, path)
+        finally:
+            os.close(descriptor)
 
     def try_read(self, path: str) -> str | Missing:
         """Return a file's text, or why it cannot be had."""
@@ -130,7 +132,23 @@ class HostRoot:
 
 def describe(error: OSError, path: str) -> str:
     """Return one line about a failed read: what failed, on which path."""
-    return f"{path}: {(error.strerror or str(error)).lower()}"
+    return f"{path}: {why(error)}"
+
+
+def why(error: OSError) -> str:
+    """Return what failed, as a clause without the path."""
+    reason = error.strerror or str(error)
+    return f"{reason[:1].lower()}{reason[1:]}"
+
+
+def _read_all(descriptor: int, path: str) -> bytes:
+    """Read to the end in small pieces: the kernel makes a buffer as large as it is asked for."""
+    data = bytearray()
+    while piece := os.read(descriptor, READ_BYTES):
+        data += piece
+        if len(data) > MAX_FILE_BYTES:
+            raise OSError(errno.EFBIG, "larger than 4 MiB", path)
+    return bytes(data)
 
 
 def walk(root: HostRoot, top: str) -> Iterator[str]:

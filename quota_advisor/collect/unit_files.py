@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from quota_advisor.collect.root import HostRoot, describe
+from quota_advisor.collect.root import HostRoot, describe, why
 from quota_advisor.documents.unit_file import parse_unit_file
 from quota_advisor.documents.unit_merge import merge_unit, unit_section
 from quota_advisor.errors import CollectError
@@ -203,7 +203,7 @@ class UnitFileReader:
             return path
 
     def _report(self, path: str, error: OSError) -> None:
-        self._problems.setdefault(path, Problem(subject=path, reason=describe(error, path)))
+        self._problems.setdefault(path, Problem(subject=path, reason=why(error)))
 
     # ---- names
 

@@ -304,7 +304,7 @@ def _backwards(group: CgroupFacts) -> Iterable[Problem]:
         if isinstance(value, Missing) and _BACKWARDS in value.reason:
             yield Problem(
                 subject=group.path,
-                reason=f"{group.path}: {value.reason}",
+                reason=value.reason,
                 hint="something reset the counter; look again",
             )
 

@@ -11,7 +11,7 @@ from quota_advisor.model.limit import Bandwidth, CpuLimit, Missing, Unlimited
 from quota_advisor.model.report import Results
 from quota_advisor.model.workload import Host, Workload
 from quota_advisor.sim.sizing import needs_no_quota, recommend
-from quota_advisor.units import format_cores, format_ratio, format_usec
+from quota_advisor.units import format_percent, format_ratio, format_usec
 
 ABSENT = "-"
 """Shown for what was not measured; zero is shown only where zero was measured."""
@@ -137,17 +137,22 @@ def _peak(workload: Workload) -> str:
     demand = _demand(workload)
     if demand is None:
         return ABSENT
-    return ("≥ " if demand.censored_windows else "") + format_cores(demand.p95_cores)
+    return ("≥ " if demand.censored_windows else "") + _percent(demand.p95_cores)
 
 
 def _mean(workload: Workload) -> str:
     demand = _demand(workload)
-    return ABSENT if demand is None else format_cores(demand.mean_cores)
+    return ABSENT if demand is None else _percent(demand.mean_cores)
 
 
 def _max(workload: Workload) -> str:
     demand = _demand(workload)
-    return ABSENT if demand is None else format_cores(demand.max_cores)
+    return ABSENT if demand is None else _percent(demand.max_cores)
+
+
+def _percent(cores: float) -> str:
+    """Return CPU use in the notation of the limit beside it: 100 % is one CPU."""
+    return format_percent(cores * 100)
 
 
 def _advice(workload: Workload) -> str:
@@ -171,7 +176,7 @@ COLUMNS = (
     Column("IN FORCE", _in_force, wide_only=True),
     Column("PERIOD", _period, wide_only=True),
     Column("THROTTLED", _throttled),
-    Column("EVER", _throttled_ever),
+    Column("LIFETIME", _throttled_ever),
     Column("HELD BACK", _stalled, wide_only=True),
     Column("MEAN", _mean),
     Column("PEAK", _peak),

@@ -117,20 +117,11 @@ def _lines(findings: list[Finding], view: View) -> Iterator[str]:
     ruled_out = next((f.ruled_out for f in findings if f.ruled_out), ())
     if ruled_out:
         yield from _wrap(causes_text(ruled_out), view, indent="  ", hang="    ")
-    for text in _unique(
-        part
-        for finding in findings
-        if finding.recommendation is not None
-        for part in (f"→ {' '.join(finding.recommendation.summary.split())}",)
-    ):
+    for advice in dict.fromkeys(f.recommendation for f in findings if f.recommendation):
+        text = f"→ {' '.join(advice.summary.split())}"
         yield from _wrap(text, view, indent="  ", hang="    ")
-    formulas = _unique(
-        f.recommendation.quota.formula
-        for f in findings
-        if f.recommendation is not None and f.recommendation.quota is not None
-    )
-    for formula in formulas:
-        yield from _wrap(formula, view, indent="    ", hang="    ")
+        if advice.quota is not None:
+            yield from _wrap(advice.quota.formula, view, indent="    ", hang="    ")
 
 
 def _finding(finding: Finding, view: View) -> Iterator[str]:
@@ -166,10 +157,6 @@ def _silent(results: Results) -> Iterator[str]:
         yield f"suppressed {finding.rule} on {finding.subject.name}: {suppressed.reason}"
     for skipped in results.skipped:
         yield f"not judged {skipped.rule} on {skipped.subject.name}: {skipped.reason}"
-
-
-def _unique(texts: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(texts))
 
 
 def _wrap(text: str, view: View, *, indent: str, hang: str) -> list[str]:

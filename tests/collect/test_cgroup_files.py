@@ -296,7 +296,10 @@ def test_a_file_that_may_not_be_read_is_missing_and_a_problem(tmp_path: Path) ->
     found = settings(root, "/a")
 
     assert isinstance(found.limit, Missing)
-    assert found.problems[0].reason == f"{V2}/a/cpu.max: permission denied"
+    assert (found.problems[0].subject, found.problems[0].reason) == (
+        f"{V2}/a/cpu.max",
+        "permission denied",
+    )
 
 
 def test_pressure_switched_off_is_no_problem(tmp_path: Path) -> None:

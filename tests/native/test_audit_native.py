@@ -1,0 +1,108 @@
+"""The whole audit against a workload that the real kernel throttles."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+from quota_advisor.cli import run
+
+pytestmark = pytest.mark.native
+
+Capture = pytest.CaptureFixture[str]
+
+
+def audit(capsys: Capture, *arguments: str) -> dict[str, Any]:
+    code = run(["audit", "host", "--format", "json", *arguments])
+    document: dict[str, Any] = json.loads(capsys.readouterr().out)
+    assert code in (0, 1), document["problems"]
+    return document
+
+
+def about(document: dict[str, Any], path: str) -> dict[str, dict[str, Any]]:
+    return {f["rule"]: f for f in document["findings"] if f["subject"]["cgroup"] == path}
+
+
+def values(finding: dict[str, Any]) -> dict[str, Any]:
+    return {evidence["label"]: evidence["value"] for evidence in finding["evidence"]}
+
+
+def test_two_busy_threads_under_half_a_core_are_reported_with_their_counters(
+    sandbox: Any, capsys: Capture
+) -> None:
+    sandbox.limit(sandbox.name, 50_000)
+    sandbox.burn(sandbox.name, 2)
+    time.sleep(0.3)
+
+    found = about(audit(capsys, "--window", "6"), sandbox.name)
+
+    assert {
+        "throttled-often",
+        "throttled-time",
+        "quota-below-peak",
+        "peak-censored",
+        "quota-at-mean-use",
+    } <= set(found)
+    often = found["throttled-often"]
+    assert often["severity"] == "error"
+    counters = values(often)
+    assert counters["throttled periods"] / counters["periods"] > 0.8
+    assert counters["limit"] == 0.5
+    assert counters["CPU time used"] == pytest.approx(0.5 * 6e6, rel=0.1)
+    sources = [e["source"]["locator"] for e in often["evidence"] if e["source"]]
+    assert any(source.endswith(f"{sandbox.name}/cpu.stat") for source in sources)
+    quota = often["recommendation"]["quota"]
+    assert quota["lower_bound"] is True
+    assert quota["cpu_quota_percent"] >= 75
+    assert quota["cpu_quota_percent"] % 5 == 0
+
+
+def test_a_child_of_a_throttled_parent_is_not_called_healthy(sandbox: Any, capsys: Capture) -> None:
+    child = sandbox.group(f"{sandbox.name}/child")
+    sandbox.hand_down(sandbox.name)
+    sandbox.limit(sandbox.name, 30_000)
+    sandbox.burn(child, 2)
+    time.sleep(0.3)
+
+    document = audit(capsys, "--window", "6")
+
+    found = about(document, child)
+    assert "throttled-by-ancestor" in found
+    assert sandbox.name in found["throttled-by-ancestor"]["message"]
+    workload = next(w for w in document["workloads"] if w["cgroup"] == child)
+    assert workload["limit"]["kind"] == "unlimited"
+    assert workload["in_force"]["cores"] == pytest.approx(0.3)
+    assert workload["in_force_from"] == sandbox.name
+
+
+def test_an_idle_group_under_a_quota_gets_no_finding_and_no_zero(
+    sandbox: Any, capsys: Capture
+) -> None:
+    sandbox.limit(sandbox.name, 50_000)
+
+    document = audit(capsys, "--window", "1")
+
+    assert about(document, sandbox.name) == {}
+    reasons = [
+        s["reason"]
+        for s in document["skipped"]
+        if s["rule"] == "throttled-often" and s["subject"]["cgroup"] == sandbox.name
+    ]
+    assert len(reasons) == 1
+
+
+def test_a_saved_snapshot_is_judged_alike(sandbox: Any, capsys: Capture, tmp_path: Any) -> None:
+    sandbox.limit(sandbox.name, 50_000)
+    sandbox.burn(sandbox.name, 2)
+    facts = str(tmp_path / "facts.json")
+    live = audit(capsys, "--window", "5", "--save", facts)
+    assert live["findings"]
+
+    assert run(["audit", "snapshot", facts, "--format", "json"]) == 1
+    again = json.loads(capsys.readouterr().out)
+
+    assert again["findings"] == live["findings"]
+    assert again["workloads"] == live["workloads"]
