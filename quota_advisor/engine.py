@@ -127,7 +127,29 @@ class _Ledger:
     unsure: set[tuple[Location, str]] = field(default_factory=set)
 
 
-def run(scopes: Sequence[Scope], catalog: Catalog, config: Config) -> Results:
+class Plan:
+    """The rules that apply to each type of subject, looked up once.
+
+    Lint judges tens of thousands of subjects of a handful of types.
+    """
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._by_type: dict[type, tuple[tuple[Rule, Check], ...]] = {}
+
+    def checks_for(self, judged: type) -> tuple[tuple[Rule, Check], ...]:
+        """Return rules with their checks, in the order of the catalog."""
+        if judged not in self._by_type:
+            known = ((rule, *CHECKS[rule_id]) for rule_id, rule in self._catalog.items())
+            self._by_type[judged] = tuple(
+                (rule, function)
+                for rule, subject_type, function in known
+                if issubclass(judged, subject_type)
+            )
+        return self._by_type[judged]
+
+
+def run(scopes: Sequence[Scope], rules: Catalog | Plan, config: Config) -> Results:
     """Judge every subject by every rule that applies to its type.
 
     A check that raises becomes an :class:`InternalError` naming the rule; the others go on.
@@ -136,9 +158,10 @@ def run(scopes: Sequence[Scope], catalog: Catalog, config: Config) -> Results:
     """
     results = Results()
     ledger = _Ledger()
+    plan = rules if isinstance(rules, Plan) else Plan(rules)
     seen: set[tuple[str, str, Location]] = set()
     for scope in scopes:
-        for finding in _judge(scope, catalog, results, ledger):
+        for finding in _judge(scope, plan, results, ledger):
             if finding.location is not None and isinstance(scope.judged, UnitConfig):
                 key = (finding.rule, finding.message, finding.location)
                 if key in seen:
@@ -147,33 +170,31 @@ def run(scopes: Sequence[Scope], catalog: Catalog, config: Config) -> Results:
             _file(finding, scope, config, results, ledger)
     for use in _suppression_uses(scopes, ledger):
         scope = Scope(use)
-        for finding in _judge(scope, catalog, results, ledger):
+        for finding in _judge(scope, plan, results, ledger):
             _file(finding, scope, config, results, ledger)
     results.findings.sort(key=_worst_first)
     return results
 
 
-def _judge(scope: Scope, catalog: Catalog, results: Results, ledger: _Ledger) -> Iterator[Finding]:
+def _judge(scope: Scope, plan: Plan, results: Results, ledger: _Ledger) -> Iterator[Finding]:
     """Yield one subject's findings; what was skipped or failed goes into the results."""
     subject = scope.judged.subject
-    for rule_id, rule in catalog.items():
-        subject_type, function = CHECKS[rule_id]
-        if not isinstance(scope.judged, subject_type):
-            continue
-        entry = ledger.unsure if _is_idle(scope.judged) else ledger.ran
+    idle = _is_idle(scope.judged)
+    for rule, function in plan.checks_for(type(scope.judged)):
+        entry = ledger.unsure if idle else ledger.ran
         try:
             for verdict in function(scope.judged, rule):
                 if isinstance(verdict, Skip):
                     entry = ledger.unsure
                     reason = verdict.reason
-                    results.skipped.append(Skipped(rule=rule_id, subject=subject, reason=reason))
+                    results.skipped.append(Skipped(rule=rule.id, subject=subject, reason=reason))
                 else:
                     yield _stamp(verdict, subject, rule)
         except Exception as error:  # noqa: BLE001 - one broken rule must not stop the others
             entry = ledger.unsure
             text = f"{type(error).__name__}: {error}"
-            results.errors.append(InternalError(rule=rule_id, subject=subject, error=text))
-        entry.update((suppression.location, rule_id) for suppression in scope.suppressions)
+            results.errors.append(InternalError(rule=rule.id, subject=subject, error=text))
+        entry.update((suppression.location, rule.id) for suppression in scope.suppressions)
 
 
 def _is_idle(judged: object) -> bool:
