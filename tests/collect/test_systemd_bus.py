@@ -24,7 +24,7 @@ from dbus_fast.aio import MessageBus
 
 from quota_advisor.collect.root import HostRoot
 from quota_advisor.collect.systemd import BusError, UnitBus, connect, read_units
-from quota_advisor.collect.systemd.address import find_bus
+from quota_advisor.collect.systemd.address import find_buses
 from quota_advisor.collect.systemd.bus import MAX_IN_FLIGHT, BusAddress, CallFailure
 from quota_advisor.collect.systemd.connect import Adapter
 from quota_advisor.model.limit import Missing
@@ -377,10 +377,23 @@ def test_systemds_own_socket_serves_root_where_there_is_no_bus(host: Path) -> No
     (host / "run/systemd/system").mkdir(parents=True)
     (host / "run/systemd/private").touch()
     root = HostRoot(host)
-    assert find_bus(root, "system", {}, 0) == BusAddress(
+    direct = BusAddress(
         address=f"unix:path={host}/run/systemd/private", label="/run/systemd/private", direct=True
     )
-    assert isinstance(find_bus(root, "system", {}, 1000), Missing)
+    assert find_buses(root, "system", {}, 0) == (direct,)
+    assert isinstance(find_buses(root, "system", {}, 1000), Missing)
+
+
+def test_the_message_bus_comes_before_systemds_own_socket(host: Path) -> None:
+    for name in ("run/dbus/system_bus_socket", "run/systemd/private"):
+        (host / name).parent.mkdir(parents=True)
+        (host / name).touch()
+    root = HostRoot(host)
+    assert labels(find_buses(root, "system", {}, 0)) == [
+        "/run/dbus/system_bus_socket",
+        "/run/systemd/private",
+    ]
+    assert labels(find_buses(root, "system", {}, 1000)) == ["/run/dbus/system_bus_socket"]
 
 
 def test_the_environment_does_not_count_for_another_host(host: Path) -> None:
@@ -390,13 +403,11 @@ def test_the_environment_does_not_count_for_another_host(host: Path) -> None:
         "XDG_RUNTIME_DIR": "/elsewhere",
     }
     root = HostRoot(host)
-    assert isinstance(find_bus(root, "system", environ, 1000), Missing)
-    assert isinstance(find_bus(root, "user", environ, 1000), Missing)
+    assert isinstance(find_buses(root, "system", environ, 1000), Missing)
+    assert isinstance(find_buses(root, "user", environ, 1000), Missing)
     (host / "run/user/1000").mkdir(parents=True)
     (host / "run/user/1000/bus").touch()
-    assert find_bus(root, "user", environ, 1000) == BusAddress(
-        address=f"unix:path={host}/run/user/1000/bus", label="/run/user/1000/bus"
-    )
+    assert labels(find_buses(root, "user", environ, 1000)) == ["/run/user/1000/bus"]
 
 
 def test_the_runtime_directory_comes_before_the_session_bus(host: Path) -> None:
@@ -405,15 +416,16 @@ def test_the_runtime_directory_comes_before_the_session_bus(host: Path) -> None:
         "DBUS_SESSION_BUS_ADDRESS": "unix:path=/elsewhere",
     }
     live = HostRoot(Path("/"))
-    found = find_bus(live, "user", environ, 1000)
-    assert isinstance(found, BusAddress)
-    assert found.address == "unix:path=/elsewhere"
+    expected = ["session bus (unix:path=/elsewhere)"]
+    assert labels(find_buses(live, "user", environ, 1000)) == expected
     (host / "bus").touch()
-    found = find_bus(live, "user", environ, 1000)
-    assert isinstance(found, BusAddress)
-    assert found.address == f"unix:path={host}/bus"
+    assert labels(find_buses(live, "user", environ, 1000)) == [f"{host}/bus"]
 
 
 def test_a_link_in_an_image_does_not_lead_to_the_bus_of_this_machine(host: Path) -> None:
     (host / "run").symlink_to("/run")
-    assert isinstance(find_bus(HostRoot(host), "system", {}, 0), Missing)
+    assert isinstance(find_buses(HostRoot(host), "system", {}, 0), Missing)
+
+
+def labels(ways: tuple[BusAddress, ...] | Missing) -> list[str]:
+    return [] if isinstance(ways, Missing) else [way.label for way in ways]

@@ -43,6 +43,13 @@ More gain nothing, and all at once fill the socket: dbus-fast then fails (Blocki
 TIMEOUT_SEC = 25.0
 """How long one call may take; the default of sd-bus and libdbus."""
 
+DIRECT_RETRY_SEC = 1.0
+"""How long systemd's own socket is given before it is spoken to once more.
+
+A message that arrives together with the end of the authentication lies unread there until
+more bytes come: sd-bus waits for its socket although its buffer is not empty.
+"""
+
 
 class BusError(CollectError):
     """The bus or the manager is there but does not answer as it should."""

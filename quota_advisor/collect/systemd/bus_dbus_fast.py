@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Collection, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Self
@@ -15,6 +16,7 @@ from quota_advisor.collect.systemd.bus import (
     ALL_INTERFACES,
     DAEMON_NAME,
     DAEMON_PATH,
+    DIRECT_RETRY_SEC,
     MANAGER_INTERFACE,
     MANAGER_PATH,
     MAX_IN_FLIGHT,
@@ -106,15 +108,24 @@ class DbusFastBus:
         label = self._address.label
         try:
             async with asyncio.timeout(self._timeout_sec):
-                # systemd's own socket knows no Hello and answers it with an error, which
-                # dbus-fast takes for the name it was given. The lab sees that this holds.
-                return await MessageBus(bus_address=self._address.address).connect()
+                return await (self._open_direct() if self._address.direct else self._open())
         except TimeoutError as error:
             raise no_answer(label, self._timeout_sec) from error
         except (ConnectionRefusedError, FileNotFoundError) as error:
             raise NoBusError(f"nobody listens at {label}") from error
         except (OSError, EOFError, DBusFastError) as error:
             raise BusError(f"{label}: cannot connect ({error})") from error
+
+    async def _open(self) -> MessageBus:
+        return await MessageBus(bus_address=self._address.address).connect()
+
+    async def _open_direct(self) -> MessageBus:
+        # systemd's own socket knows no Hello and answers it with an error, which dbus-fast
+        # takes for the name it was given. The lab sees that this holds.
+        while True:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(DIRECT_RETRY_SEC):
+                    return await self._open()
 
     async def _get_all(
         self, paths: Sequence[str], wanted: Collection[str]

@@ -19,6 +19,7 @@ from quota_advisor.collect.systemd.bus import (
     ALL_INTERFACES,
     DAEMON_NAME,
     DAEMON_PATH,
+    DIRECT_RETRY_SEC,
     MANAGER_INTERFACE,
     MANAGER_PATH,
     MAX_IN_FLIGHT,
@@ -34,6 +35,8 @@ from quota_advisor.collect.systemd.bus import (
     listed_units,
     no_answer,
 )
+
+PEER_INTERFACE = "org.freedesktop.DBus.Peer"
 
 REMOTE_PREFIX = "GDBus.Error:"
 """How GLib begins the text of an error that came over the bus; name and text follow."""
@@ -60,7 +63,7 @@ class PydbusBus:
     def has_systemd(self) -> bool:
         """Whether a systemd manager is on this bus; never starts one."""
         if self._address.direct:
-            return True
+            return self._wake()
         arguments = GLib.Variant("(s)", (SYSTEMD_NAME,))
         call = (DAEMON_NAME, DAEMON_PATH, DAEMON_NAME, "NameHasOwner", arguments)
         return bool(self._answer(*call))
@@ -149,6 +152,20 @@ class PydbusBus:
         if error.matches(Gio.io_error_quark(), Gio.IOErrorEnum.CANCELLED):
             return no_answer(label, self._timeout_sec)
         return BusError(f"{label}: cannot connect ({error.message})")
+
+    def _wake(self) -> bool:
+        """Ping systemd on its own socket until it answers, see :data:`DIRECT_RETRY_SEC`."""
+        flags, timeout_msec = Gio.DBusCallFlags.NONE, int(DIRECT_RETRY_SEC * 1000)
+        call = (SYSTEMD_NAME, MANAGER_PATH, PEER_INTERFACE, "Ping", None, None)
+        for _ in range(max(int(self._timeout_sec / DIRECT_RETRY_SEC), 1)):
+            try:
+                self._bus.con.call_sync(*call, flags, timeout_msec, None)
+            except GLib.Error as error:
+                if not error.matches(Gio.io_error_quark(), Gio.IOErrorEnum.TIMED_OUT):
+                    raise connection_lost(self._address.label, error.message) from error
+            else:
+                return True
+        raise no_answer(self._address.label, self._timeout_sec)
 
     def _answer(self, name: str, path: str, interface: str, member: str, arguments: Any) -> Any:
         """Return the value that answers a call which every manager understands."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Literal, assert_never
 
 from quota_advisor.collect.root import HostRoot
-from quota_advisor.collect.systemd.address import find_bus
+from quota_advisor.collect.systemd.address import find_buses
 from quota_advisor.collect.systemd.bus import (
     TIMEOUT_SEC,
     BusAddress,
@@ -42,17 +42,24 @@ def connect(
     Raises:
         BusError: There is a bus but it cannot be used, or the library is not installed.
     """
-    address = find_bus(root, manager, os.environ, os.getuid())
-    if isinstance(address, Missing):
-        return address
+    ways = find_buses(root, manager, os.environ, os.getuid())
+    if isinstance(ways, Missing):
+        return ways
+    opener = _opener(adapter)
+    absent = []
+    for address in ways:
+        bus = _open(opener, address, timeout_sec)
+        if not isinstance(bus, Missing):
+            return bus
+        absent.append(bus)
+    return absent[0]
+
+
+def _open(opener: Opener, address: BusAddress, timeout_sec: float) -> UnitBus | Missing:
     try:
-        bus = _opener(adapter)(address, timeout_sec)
+        bus = opener(address, timeout_sec)
     except NoBusError as error:
         return Missing(reason=error.what)
-    return _with_systemd(bus, address)
-
-
-def _with_systemd(bus: UnitBus, address: BusAddress) -> UnitBus | Missing:
     try:
         if bus.has_systemd():
             return bus
