@@ -142,8 +142,8 @@ def join(facts: HostFacts) -> Host:
 
 def unit_kind(name: str) -> str:
     """Return the unit type that a name ends in, or an empty string for other names."""
-    suffix = name.rpartition(".")[2]
-    return suffix if suffix in UNIT_SECTIONS else ""
+    stem, _, suffix = name.rpartition(".")
+    return suffix if stem and suffix in UNIT_SECTIONS else ""
 
 
 def ancestor_paths(path: str) -> Iterator[str]:
@@ -172,7 +172,7 @@ def _unit_of(group: CgroupFacts, units: Mapping[str, UnitFacts]) -> UnitFacts | 
     above = [posixpath.basename(path) for path in ancestor_paths(group.path)]
     name = posixpath.basename(group.path)
     # What runs inside a container has a systemd of its own, if any; its scope is the host's.
-    inside = group.container is not None and any(group.container.id in part for part in above)
+    inside = group.container is not None and any(_names(p, group.container.id) for p in above)
     foreign = inside or any(part.startswith("user@") for part in above)
     return None if foreign or not unit_kind(name) else units.get(name)
 

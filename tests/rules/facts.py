@@ -221,6 +221,11 @@ def host_facts(case: Case, directory: Path) -> HostFacts:
     )
 
 
+def host_facts_of(node: NodeCase, cgroups: Mapping[str, CgroupCase]) -> HostFacts:
+    """Return the facts of a host without units."""
+    return host_facts(Case(node=node, cgroups=cgroups, expect=()), Path("/nonexistent"))
+
+
 def _node(case: NodeCase) -> NodeFacts:
     online = tuple(range(case.cpus))
     unlimited = case.rt_runtime_usec == "unlimited"

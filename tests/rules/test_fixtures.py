@@ -13,9 +13,9 @@ from quota_advisor.config import Config
 from quota_advisor.model.finding import Evidence, Finding
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))
+sys.path.insert(0, str(HERE.parents[1]))
 
-from facts import Expected, host_facts, read_case  # noqa: E402 - its directory is no package
+from tests.rules.facts import Expected, host_facts, read_case  # noqa: E402 - after the path
 
 CASES = sorted(HERE.glob("*/*.yaml"))
 

@@ -1,0 +1,142 @@
+"""The quota that a demand needs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quota_advisor.model.cgroup import Demand
+from quota_advisor.model.finding import QuotaAdvice, Recommendation
+from quota_advisor.model.limit import Missing
+from quota_advisor.model.workload import Workload, join
+from quota_advisor.sim.sizing import needs_no_quota, recommend, size_quota
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tests.rules.facts import CgroupCase, DemandCase, NodeCase, host_facts_of
+
+
+def demand(p95_cores: float, *, windows: int = 100, censored: int = 0) -> Demand:
+    return Demand(
+        interval_usec=100_000,
+        windows=windows,
+        mean_cores=p95_cores / 2,
+        p95_cores=p95_cores,
+        max_cores=p95_cores,
+        censored_windows=censored,
+    )
+
+
+def sized(p95_cores: float, cpus: int = 24, *, censored: int = 0) -> QuotaAdvice:
+    advice = size_quota(demand(p95_cores, censored=censored), cpus)
+    assert isinstance(advice, QuotaAdvice)
+    return advice
+
+
+def advised(p95_cores: float, *, cpus: int, pinned: tuple[int, ...] = ()) -> Recommendation:
+    group = CgroupCase(
+        limit="50000 100000",
+        cpus=pinned or Missing(reason="none"),
+        demand=DemandCase(mean_cores=p95_cores, p95_cores=p95_cores),
+    )
+    advice = recommend(workload(group, cpus))
+    assert isinstance(advice, Recommendation)
+    return advice
+
+
+def workload(group: CgroupCase, cpus: int) -> Workload:
+    facts = host_facts_of(NodeCase(cpus=cpus), {"/system.slice/api.service": group})
+    return next(w for w in join(facts).workloads if w.name == "api.service")
+
+
+def test_a_peak_of_two_point_two_cores_needs_330_percent_and_not_14() -> None:
+    advice = sized(2.2, cpus=24)
+    assert advice.cpu_quota_percent == 330
+    assert advice.cores == 3.3
+    # The article's own division: 330 % of one core are 13.75 % of 24, shown and never written.
+    assert advice.share_of_node_ratio == pytest.approx(0.1375)
+
+
+@pytest.mark.parametrize(
+    ("p95_cores", "percent"),
+    [
+        (0.0, 5),
+        (0.001, 5),
+        (0.0333, 5),  # 4.995 %
+        (1 / 30, 5),  # 5 % exactly, whatever floating point says
+        (0.0334, 10),  # 5.01 %
+        (0.6, 90),
+        (0.6001, 95),
+        (0.7, 105),
+        (2.2, 330),
+        (2.2001, 335),
+        (100.0, 15_000),
+    ],
+)
+def test_the_need_is_rounded_up_to_five_percent(p95_cores: float, percent: int) -> None:
+    assert sized(p95_cores).cpu_quota_percent == percent
+
+
+@given(st.floats(min_value=0.04, max_value=512))
+def test_the_quota_covers_the_need_and_not_five_percent_more(p95_cores: float) -> None:
+    need = p95_cores * 150
+    percent = sized(p95_cores).cpu_quota_percent
+    assert percent % 5 == 0
+    assert need - 1e-5 <= percent < need + 5
+
+
+@given(st.floats(min_value=0, max_value=512), st.floats(min_value=0, max_value=512))
+def test_more_demand_never_needs_less(one: float, other: float) -> None:
+    low, high = sorted((one, other))
+    assert sized(low).cores <= sized(high).cores
+
+
+def test_the_number_tells_its_formula_samples_and_window() -> None:
+    advice = sized(2.2)
+    assert advice.formula == (
+        "p95 of 100 windows of 100 ms = 2.2 cores × 1.5 = 330 %, rounded up to 330 %"
+    )
+    assert (advice.windows, advice.interval_usec) == (100, 100_000)
+
+
+@pytest.mark.parametrize(("censored", "lower_bound"), [(0, False), (1, True), (97, True)])
+def test_a_censored_peak_makes_a_lower_bound(censored: int, *, lower_bound: bool) -> None:
+    assert sized(1.0, censored=censored).lower_bound is lower_bound
+
+
+@pytest.mark.parametrize(("windows", "enough"), [(49, False), (50, True), (51, True)])
+def test_fewer_than_fifty_windows_give_no_number(windows: int, *, enough: bool) -> None:
+    advice = size_quota(demand(1.0, windows=windows), 8)
+    assert isinstance(advice, QuotaAdvice) is enough
+    if isinstance(advice, Missing):
+        assert advice.reason == "49 windows sampled, 50 needed"
+
+
+def test_a_quota_below_all_cpus_is_advised_as_systemd_writes_it() -> None:
+    assert advised(1.0, cpus=2).summary == "CPUQuota=150% (75 % of this node)"
+
+
+@pytest.mark.parametrize("p95_cores", [4 / 3, 1.4, 2.0])
+def test_at_or_above_all_cpus_the_advice_is_no_quota(p95_cores: float) -> None:
+    advice = advised(p95_cores, cpus=2)
+    assert advice.summary.startswith("no quota: ")
+    assert "CPUWeight=" in advice.summary
+    assert "CPUQuota=" not in advice.summary
+    assert advice.quota is not None
+    assert needs_no_quota(advice.quota, 2)
+
+
+def test_the_cpuset_counts_and_not_the_machine() -> None:
+    advice = advised(1.4, cpus=64, pinned=(4, 5))
+    assert advice.summary.startswith("no quota: the need of 210 % reaches all 2 CPUs")
+
+
+def test_without_a_cgroup_demand_or_cpus_there_is_no_number() -> None:
+    group = CgroupCase(demand=DemandCase(mean_cores=1, p95_cores=1))
+    assert recommend(workload(group, 0)) == Missing(reason="the CPUs of the machine are not known")
+    unmeasured = CgroupCase(demand=Missing(reason="totals are judged"))
+    assert recommend(workload(unmeasured, 8)) == Missing(reason="totals are judged")
