@@ -4,22 +4,36 @@ Importing this package registers every check; the list below is the only one.
 """
 
 from quota_advisor.checks import (
+    compose,
+    cpu_manager,
     demand,
+    documents,
     hierarchy,
+    kubelet,
     node,
     period,
     persistence,
+    pods,
+    quadlets,
+    runtimes,
     suppressions,
     throttling,
     unit_files,
 )
 
 __all__ = [
+    "compose",
+    "cpu_manager",
     "demand",
+    "documents",
     "hierarchy",
+    "kubelet",
     "node",
     "period",
     "persistence",
+    "pods",
+    "quadlets",
+    "runtimes",
     "suppressions",
     "throttling",
     "unit_files",

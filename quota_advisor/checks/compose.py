@@ -1,0 +1,228 @@
+"""Rules about compose services."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import NamedTuple
+
+from quota_advisor.catalog import Rule
+from quota_advisor.checks.runtimes import allowed_count, busy_text
+from quota_advisor.checks.thread_counts import thread_counts
+from quota_advisor.engine import Hit, Skip, Verdicts, check
+from quota_advisor.model.finding import Evidence, Recommendation
+from quota_advisor.model.limit import (
+    DEFAULT_PERIOD_USEC,
+    MAX_PERIOD_USEC,
+    MIN_QUOTA_USEC,
+)
+from quota_advisor.model.manifest import ComposeService, Scalar
+from quota_advisor.model.qos import MILLI, kubelet_limit
+from quota_advisor.sim.stall import worst_stall
+
+LIMIT = "deploy.resources.limits.cpus"
+RESERVATION = "deploy.resources.reservations.cpus"
+
+_CPU_KEYS = ("cpus", LIMIT, RESERVATION)
+_USEC_KEYS = ("cpu_quota", "cpu_period")
+
+SMALLEST_CPUS = Decimal("0.01")
+"""A smaller limit would be a quota below the kernel's 1 ms per 100 ms, which it refuses."""
+
+_NUMBER = re.compile(
+    r"[+-]?(?:[0-9]{1,12}(?:\.[0-9]{0,12})?|\.[0-9]{1,12})(?:[eE][+-]?[0-9]{1,2})?"
+)
+_INTEGER = re.compile(r"[+-]?[0-9]{1,15}")
+_NULLS = ("", "~", "null", "Null", "NULL")
+
+
+class _Unknown(NamedTuple):
+    """A value that a variable gives at run time."""
+
+    text: str
+
+
+class _Bad(NamedTuple):
+    """A value that compose or the engine refuses, and why."""
+
+    reason: str
+
+
+_Value = Decimal | _Unknown | _Bad | None
+
+
+@check(ComposeService)
+def compose_invalid_cpus(service: ComposeService, _rule: Rule) -> Verdicts:
+    """Find CPU settings that compose or the container engine refuses."""
+    for key in (*_CPU_KEYS, *_USEC_KEYS):
+        scalar = service.settings.get(key)
+        if scalar is None:
+            continue
+        value = _read(key, scalar)
+        if isinstance(value, _Unknown):
+            yield Skip(f"{key} comes from a variable: {value.text}")
+        elif isinstance(value, _Bad):
+            yield Hit(
+                message=f"{key}: {scalar.text} is refused: {value.reason}",
+                location=service.at(scalar),
+                evidence=(Evidence(label="as written", value=scalar.text),),
+            )
+
+
+@check(ComposeService)
+def compose_cpu_conflict(service: ComposeService, _rule: Rule) -> Verdicts:
+    """Find limits of one service that contradict each other."""
+    values = {key: _read(key, scalar) for key, scalar in service.settings.items() if key in _KEYS}
+    cpus, limit = _number(values, "cpus"), _number(values, LIMIT)
+    if cpus and limit and cpus != limit:
+        yield _conflict(
+            service,
+            LIMIT,
+            f"cpus is {_text(cpus)} and {LIMIT} is {_text(limit)}: compose refuses values that"
+            " differ",
+            (cpus, limit),
+        )
+    yield from _quota_conflict(service, values, cpus or limit)
+    reserved, most = _number(values, RESERVATION), limit or cpus
+    if reserved and most and reserved > most:
+        yield _conflict(
+            service,
+            RESERVATION,
+            f"{_text(reserved)} CPUs are reserved and at most {_text(most)} may be used",
+            (reserved, most),
+        )
+
+
+@check(ComposeService)
+def compose_threads_exceed_cpus(service: ComposeService, rule: Rule) -> Verdicts:
+    """Compare numbers of threads that are written down with the service's limit."""
+    counts = thread_counts(service.environment, service.command)
+    millicores = _millicores(service) if counts else None
+    if millicores is None:
+        return
+    for count in counts:
+        allowed = allowed_count(count, millicores, rule)
+        stall = worst_stall(kubelet_limit(millicores), count.number, count.number)
+        if count.number <= allowed or stall is None:
+            continue
+        yield Hit(
+            message=(
+                f"{count.setting} of {count.number} exceeds the limit of"
+                f" {_text(Decimal(millicores) / MILLI)} CPUs: {busy_text(millicores, stall)}"
+            ),
+            location=service.at(count.at),
+            evidence=(
+                Evidence(label="threads", value=count.number, unit="threads", threshold=allowed),
+                Evidence(label="limit", value=millicores / MILLI, unit="cores"),
+            ),
+            recommendation=Recommendation(
+                summary=f"set {count.setting} to at most {allowed}, or raise the limit"
+            ),
+        )
+
+
+@check(ComposeService)
+def compose_wrong_shape(service: ComposeService, _rule: Rule) -> Verdicts:
+    """Find maps, lists and texts where compose has another type."""
+    for wrong in service.wrong_shapes:
+        yield Hit(
+            message=f"{wrong.path} is {wrong.found} where {wrong.expected} belongs",
+            location=service.at(wrong),
+            evidence=(Evidence(label="found", value=wrong.found),),
+        )
+
+
+_KEYS = frozenset((*_CPU_KEYS, *_USEC_KEYS))
+
+
+def _quota_conflict(
+    service: ComposeService, values: dict[str, _Value], cpus: Decimal | None
+) -> Iterator[Hit]:
+    """Yield what cpu_quota and cpu_period have against a limit in CPUs."""
+    quota, period = _number(values, "cpu_quota"), _number(values, "cpu_period")
+    if not cpus or not (quota or period):
+        return
+    if not quota:
+        yield _conflict(
+            service,
+            "cpu_period",
+            f"cpu_period stands beside a limit of {_text(cpus)} CPUs: the engine refuses the pair",
+            (cpus,),
+        )
+        return
+    same = quota / (period or DEFAULT_PERIOD_USEC)
+    if same != cpus:
+        yield _conflict(
+            service,
+            "cpu_quota",
+            f"cpu_quota and cpu_period make {_text(same)} CPUs and the other limit is"
+            f" {_text(cpus)}",
+            (same, cpus),
+        )
+
+
+def _conflict(service: ComposeService, key: str, message: str, values: tuple[Decimal, ...]) -> Hit:
+    return Hit(
+        message=message,
+        location=service.at(service.settings[key]),
+        evidence=tuple(Evidence(label="limit", value=float(v), unit="cores") for v in values),
+    )
+
+
+def _millicores(service: ComposeService) -> int | None:
+    """Return the limit that holds, rounded up to thousandths; None for none or an unknown one."""
+    values = {key: _read(key, scalar) for key, scalar in service.settings.items() if key in _KEYS}
+    cpus = _number(values, "cpus") or _number(values, LIMIT)
+    quota = _number(values, "cpu_quota")
+    if not cpus and quota:
+        cpus = quota / (_number(values, "cpu_period") or DEFAULT_PERIOD_USEC)
+    return math.ceil(cpus * MILLI) if cpus else None
+
+
+def _number(values: dict[str, _Value], key: str) -> Decimal | None:
+    value = values.get(key)
+    return value if isinstance(value, Decimal) and value > 0 else None
+
+
+def _read(key: str, scalar: Scalar) -> _Value:
+    """Return a setting as a number; zero is "no limit" as compose has it."""
+    text = scalar.text.strip()
+    if "$" in text.replace("$$", ""):
+        return _Unknown(text)
+    if text in _NULLS:
+        return None if scalar.plain else _Bad("there is no number")
+    if key in _USEC_KEYS:
+        return _read_usec(key, text)
+    return _read_cpus(key, text)
+
+
+def _read_cpus(key: str, text: str) -> _Value:
+    if not _NUMBER.fullmatch(text):
+        return _Bad("it is not a number of CPUs")
+    value = Decimal(text)
+    if value < 0:
+        return _Bad("it is negative")
+    if 0 < value < SMALLEST_CPUS and key != RESERVATION:
+        return _Bad(f"the kernel takes no quota below {SMALLEST_CPUS} CPUs at a period of 100 ms")
+    return value
+
+
+def _read_usec(key: str, text: str) -> _Value:
+    if not _INTEGER.fullmatch(text):
+        # Some versions of compose take a duration here; only a plain number is certain.
+        return _Unknown(text) if re.fullmatch(r"[0-9.]+(us|ms|s)", text) else _Bad("no integer")
+    value = Decimal(text)
+    if value == 0 or (key == "cpu_quota" and value == -1):
+        return None
+    if value < MIN_QUOTA_USEC:
+        return _Bad(f"the kernel takes no less than {MIN_QUOTA_USEC} us")
+    if key == "cpu_period" and value > MAX_PERIOD_USEC:
+        return _Bad(f"the kernel takes no more than {MAX_PERIOD_USEC} us")
+    return value
+
+
+def _text(value: Decimal) -> str:
+    text = f"{value:.3f}".rstrip("0").rstrip(".")
+    return text or "0"

@@ -1,0 +1,266 @@
+"""What a pod's containers ask of the CPU, worked out once for all rules about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from quota_advisor.checks.amounts import cpu_amount, memory_amount
+from quota_advisor.checks.thread_counts import ThreadCount, thread_counts
+from quota_advisor.model.finding import Evidence
+from quota_advisor.model.lint import PodCase
+from quota_advisor.model.manifest import Container, LimitRange, Pod, Resources, Role, Scalar
+from quota_advisor.model.qos import Need, QosClass, guarantee_gaps, kubelet_limit, qos_class
+from quota_advisor.model.source import Location
+from quota_advisor.sim.stall import Stall, worst_stall
+
+CONTAINER_WORDS = {
+    Role.APP: "container",
+    Role.INIT: "init container",
+    Role.SIDECAR: "sidecar",
+    Role.EPHEMERAL: "ephemeral container",
+}
+
+
+class BadAmount(NamedTuple):
+    """A CPU amount that the API refuses, and why."""
+
+    what: str
+    at: Scalar
+    reason: str
+
+
+class ContainerCpu(NamedTuple):
+    """CPU request and limit of one container, in millicores, the API's defaults applied.
+
+    Attributes:
+        request: None for no request; zero only where zero is written.
+        request_at: Where it is written; None where it comes from the limit or a LimitRange.
+        limit: None for no limit. A limit of zero is none: the kubelet sets no quota for it.
+        limit_at: Where it is written; None where a LimitRange gives it.
+        cap: The tighter one of its own limit and the pod's; None for neither.
+    """
+
+    container: Container
+    request: int | None
+    request_at: Scalar | None
+    limit: int | None
+    limit_at: Scalar | None
+    cap: int | None
+
+    @property
+    def label(self) -> str:
+        """How a message names it."""
+        return label(self.container)
+
+    @property
+    def runs_all_the_time(self) -> bool:
+        """Whether it is no plain init container."""
+        return self.container.role is not Role.INIT
+
+
+@dataclass(frozen=True)
+class PodCpu:
+    """A pod with its amounts read; ephemeral containers, which cannot have any, are left out.
+
+    Attributes:
+        limit_range: Of the pod's namespace, in the same input.
+        pod_request: Of the pod-level resources as written; pod_limit likewise.
+        bad: Amounts that cannot be read; they count as absent everywhere else.
+    """
+
+    case: PodCase
+    limit_range: LimitRange | None
+    containers: tuple[ContainerCpu, ...]
+    pod_request: int | None
+    pod_limit: int | None
+    bad: tuple[BadAmount, ...]
+
+    @property
+    def pod(self) -> Pod:
+        """The pod itself."""
+        return self.case.pod
+
+    @property
+    def pod_limit_at(self) -> Scalar | None:
+        """Where the pod-level limit is written."""
+        return self.pod.resources.limits.get("cpu")
+
+    @property
+    def pod_request_at(self) -> Scalar | None:
+        """Where the pod-level request is written."""
+        return self.pod.resources.requests.get("cpu")
+
+    @cached_property
+    def threads(self) -> tuple[tuple[ThreadCount, ...], ...]:
+        """Numbers of threads that are written down, for each container."""
+        return tuple(
+            thread_counts(cpu.container.env, cpu.container.command)
+            if cpu.container.env or cpu.container.command
+            else ()
+            for cpu in self.containers
+        )
+
+    @cached_property
+    def needs(self) -> tuple[Need, ...]:
+        """What each container asks for, memory included."""
+        return tuple(_need(cpu) for cpu in self.containers)
+
+    @cached_property
+    def pod_need(self) -> Need | None:
+        """The pod-level resources with their defaults, None where there are none."""
+        stanza = self.pod.resources
+        if not stanza.requests and not stanza.limits:
+            return None
+        cpu = [c.request for c in self.containers if c.request]
+        memory = [n.memory_request for n in self.needs if n.memory_request]
+        memory_limit = _memory(stanza.limits.get("memory"))
+        memory_request = _memory(stanza.requests.get("memory"))
+        return Need(
+            "the pod",
+            None,
+            self.pod_request or sum(cpu) or self.pod_limit,
+            self.pod_limit,
+            memory_request or sum(memory) or memory_limit,
+            memory_limit,
+        )
+
+    @cached_property
+    def qos(self) -> QosClass:
+        """The pod's class of service."""
+        return qos_class(self.needs, self.pod_need)
+
+    @cached_property
+    def gaps(self) -> tuple[str, ...]:
+        """What keeps the pod from the class Guaranteed."""
+        return tuple(guarantee_gaps(self.needs, self.pod_need))
+
+    def at(self, scalar: Scalar | None, cpu: ContainerCpu | None = None) -> Location:
+        """Return the place of a value, or of the resources that it is missing from."""
+        if scalar is not None:
+            return self.pod.at(scalar)
+        return self.pod.at(self.pod.place if cpu is None else cpu.container.resources.place)
+
+    def stall(self, millicores: int, threads: int) -> Stall | None:
+        """Return what a limit does to threads that are all busy, on the nodes if known."""
+        node = self.case.context.node_millicores
+        cpus = threads if node is None else max(node // 1000, 1)
+        return worst_stall(kubelet_limit(millicores), threads, cpus)
+
+
+def pod_cpu(case: PodCase) -> PodCpu:
+    """Return the amounts of a pod; every rule asks for the same pod in turn, so one is kept."""
+    global _latest  # noqa: PLW0603 - a cache of one: pods are not hashable
+    latest = _latest
+    if latest is not None and latest.case is case:
+        return latest
+    _latest = derived = _derive(case)
+    return derived
+
+
+_latest: PodCpu | None = None
+
+
+def label(container: Container) -> str:
+    """Return how a message names a container."""
+    return f"{CONTAINER_WORDS[container.role]} {container.name!r}"
+
+
+def cpu_text(millicores: int) -> str:
+    """Return an amount as Kubernetes writes it: ``1500m``, ``2``."""
+    whole, rest = divmod(millicores, 1000)
+    return f"{millicores}m" if rest else str(whole)
+
+
+def cpu_evidence(name: str, millicores: int, threshold: int | None = None) -> Evidence:
+    """Return an amount as evidence."""
+    return Evidence(label=name, value=millicores, unit="millicores", threshold=threshold)
+
+
+def _derive(case: PodCase) -> PodCpu:
+    pod = case.pod
+    bad: list[BadAmount] = []
+    limits = case.context.limit_ranges
+    limit_range = limits.get(pod.namespace) if limits else None
+    stanza = pod.resources
+    pod_limit = pod_request = None
+    if stanza.limits or stanza.requests:
+        pod_limit = _amount(stanza.limits.get("cpu"), "pod-level CPU limit", bad) or None
+        pod_request = _amount(stanza.requests.get("cpu"), "pod-level CPU request", bad)
+    containers = tuple(
+        _container(container, limit_range, pod_limit, bad)
+        for container in pod.containers
+        if container.role is not Role.EPHEMERAL
+    )
+    return PodCpu(case, limit_range, containers, pod_request, pod_limit, tuple(bad))
+
+
+def _container(
+    container: Container,
+    limit_range: LimitRange | None,
+    pod_limit: int | None,
+    bad: list[BadAmount],
+) -> ContainerCpu:
+    """Apply defaults in the API's order: limit to request first, a LimitRange after it."""
+    resources = container.resources
+    limit_at = resources.limits.get("cpu")
+    request_at = resources.requests.get("cpu")
+    limit = request = None
+    if limit_at is not None:
+        limit = _amount(limit_at, "CPU limit", bad, container)
+    if request_at is not None:
+        request = _amount(request_at, "CPU request", bad, container)
+    if request_at is None:
+        request = limit
+    if limit_range is not None:
+        limit, request = _defaulted(limit_range, resources, limit, request)
+    limit = limit or None
+    caps = limit if pod_limit is None else min(limit or pod_limit, pod_limit)
+    return ContainerCpu(container, request, request_at, limit, limit_at, caps)
+
+
+def _defaulted(
+    limit_range: LimitRange, resources: Resources, limit: int | None, request: int | None
+) -> tuple[int | None, int | None]:
+    """Return limit and request with a LimitRange's in place of those that are not written."""
+    if "cpu" not in resources.limits:
+        limit = _amount(limit_range.default_limit, "", [])
+    if request is None and "cpu" not in resources.requests:
+        request = _amount(limit_range.default_request, "", [])
+    return limit, request
+
+
+def _amount(
+    scalar: Scalar | None, what: str, bad: list[BadAmount], container: Container | None = None
+) -> int | None:
+    if scalar is None:
+        return None
+    amount = cpu_amount(scalar)
+    if isinstance(amount, str):
+        whose = f"{what} of {label(container)}" if container else what
+        bad.append(BadAmount(whose, scalar, amount))
+        return None
+    return amount
+
+
+def _need(cpu: ContainerCpu) -> Need:
+    resources = cpu.container.resources
+    memory_limit = _memory(resources.limits.get("memory"))
+    memory_request = _memory(resources.requests.get("memory"))
+    if memory_request is None:
+        memory_request = memory_limit
+    role = cpu.container.role
+    return Need(cpu.label, role, cpu.request, cpu.limit, memory_request, memory_limit)
+
+
+def _memory(scalar: Scalar | None) -> int | None:
+    return None if scalar is None else memory_amount(scalar)
+
+
+def running(pod: PodCpu) -> Iterator[tuple[ContainerCpu, tuple[ThreadCount, ...]]]:
+    """Yield the containers that run all the time, with the threads they are told to run."""
+    for cpu, counts in zip(pod.containers, pod.threads, strict=True):
+        if cpu.container.role is not Role.INIT:
+            yield cpu, counts

@@ -1,0 +1,318 @@
+"""Rules about CPU requests and limits of pods, as they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from quota_advisor.catalog import Rule
+from quota_advisor.checks.pod_cpu import (
+    PodCpu,
+    cpu_evidence,
+    cpu_text,
+    label,
+    pod_cpu,
+)
+from quota_advisor.engine import Hit, Skip, Verdicts, check
+from quota_advisor.model.finding import Evidence, Recommendation
+from quota_advisor.model.lint import LimitsPolicy, PodCase
+from quota_advisor.model.manifest import Scalar
+from quota_advisor.model.qos import (
+    kubelet_limit,
+    running_millicores,
+    slice_quota_usec,
+    starting_millicores,
+)
+from quota_advisor.units import format_usec
+
+SMALLEST_MILLICORES = 10
+"""A smaller limit acts as this one: the kernel takes no quota below 1 ms of its 100 ms."""
+
+LARGE_MILLICORES = 32_000
+"""Amounts from here on are worth a word when no node size is given to compare them with."""
+
+
+@check(PodCase)
+def cpu_limit_missing(case: PodCase, _rule: Rule) -> Verdicts:
+    """Find containers without a CPU limit where the house rule demands one."""
+    if case.context.limits is not LimitsPolicy.REQUIRED:
+        yield from _house_rule_is_another(case)
+        return
+    pod = pod_cpu(case)
+    if pod.pod.windows or pod.pod.partial or pod.pod_limit is not None:
+        return
+    for cpu in pod.containers:
+        if cpu.limit is not None or _is_bad(pod, cpu.limit_at):
+            continue
+        zero = "a CPU limit of 0, which is none" if cpu.limit_at else "no CPU limit in this file"
+        yield Hit(
+            message=f"{cpu.label} has {zero}, and limits are required here",
+            location=pod.at(cpu.limit_at, cpu),
+            evidence=(Evidence(label="house rule", value="limits: required"),),
+        )
+
+
+@check(PodCase)
+def cpu_limit_forbidden(case: PodCase, _rule: Rule) -> Verdicts:
+    """Find CPU limits where the house rule forbids them."""
+    if case.context.limits is not LimitsPolicy.FORBIDDEN:
+        yield from _house_rule_is_another(case)
+        return
+    pod = pod_cpu(case)
+    if pod.pod.windows:
+        return
+    rule = Evidence(label="house rule", value="limits: forbidden")
+    for who, limit, place in _written_limits(pod):
+        yield Hit(
+            message=f"{who} has a CPU limit of {cpu_text(limit)}, and limits are forbidden here",
+            location=pod.at(place),
+            evidence=(cpu_evidence("limit", limit), rule),
+        )
+
+
+@check(PodCase)
+def cpu_request_missing(case: PodCase, _rule: Rule) -> Verdicts:
+    """Find containers that nobody keeps any CPU for."""
+    pod = pod_cpu(case)
+    for cpu in pod.containers:
+        if cpu.request is not None or not cpu.runs_all_the_time:
+            continue
+        if pod.pod.windows or pod.pod.partial or _has_pod_level_cpu(pod):
+            return
+        if _is_bad(pod, cpu.request_at) or _is_bad(pod, cpu.limit_at):
+            continue
+        yield Hit(
+            message=(
+                f"{cpu.label} has no CPU request: the scheduler keeps no CPU for it, and its"
+                f" weight is the lowest (pod is {pod.qos})"
+            ),
+            location=pod.at(None, cpu),
+            evidence=(
+                cpu_evidence("request", 0),
+                Evidence(label="quality of service", value=str(pod.qos)),
+            ),
+        )
+
+
+@check(PodCase)
+def request_exceeds_limit(case: PodCase, _rule: Rule) -> Verdicts:
+    """Find requests above the limit, which the API refuses."""
+    pod = pod_cpu(case)
+    for cpu in pod.containers:
+        if cpu.request is None or cpu.limit is None or cpu.request <= cpu.limit:
+            continue
+        default = "" if cpu.limit_at else f" (default of LimitRange {_limit_range_name(pod)})"
+        yield Hit(
+            message=(
+                f"{cpu.label} requests {cpu_text(cpu.request)} of CPU, more than its limit of"
+                f" {cpu_text(cpu.limit)}{default}; the API refuses it"
+            ),
+            location=pod.at(cpu.request_at or cpu.limit_at, cpu),
+            evidence=(cpu_evidence("request", cpu.request, cpu.limit),),
+        )
+    if pod.pod_request is not None or pod.pod_limit is not None:
+        yield from _pod_level_order(pod)
+
+
+def _pod_level_order(pod: PodCpu) -> Iterator[Hit]:
+    """Yield what is out of order between a pod-level amount and its containers."""
+    request, limit = pod.pod_request, pod.pod_limit
+    if request is not None and limit is not None and request > limit:
+        yield Hit(
+            message=(
+                f"the pod requests {cpu_text(request)} of CPU, more than its pod-level limit of"
+                f" {cpu_text(limit)}; the API refuses it"
+            ),
+            location=pod.at(pod.pod_request_at),
+            evidence=(cpu_evidence("request", request, limit),),
+        )
+    total = max(running_millicores(pod.needs), starting_millicores(pod.needs))
+    if request is not None and not pod.pod.partial and total > request:
+        yield Hit(
+            message=(
+                f"the containers request {cpu_text(total)} of CPU together, more than the"
+                f" pod-level request of {cpu_text(request)}; the API refuses it"
+            ),
+            location=pod.at(pod.pod_request_at),
+            evidence=(cpu_evidence("requests of the containers", total, request),),
+        )
+
+
+@check(PodCase)
+def resources_misplaced(case: PodCase, _rule: Rule) -> Verdicts:
+    """Find amounts where the API has no such field."""
+    for misplaced in case.pod.misplaced:
+        yield Hit(
+            message=(
+                f"{misplaced.key!r} at {misplaced.path} is no field of the API and limits nothing"
+            ),
+            location=case.pod.at(misplaced),
+            evidence=(Evidence(label="found at", value=misplaced.path),),
+            recommendation=Recommendation(summary=f"move it to {misplaced.belongs}"),
+        )
+
+
+@check(PodCase)
+def limit_below_10m(case: PodCase, _rule: Rule) -> Verdicts:
+    """Find limits smaller than the kernel can hold anybody to."""
+    pod = pod_cpu(case)
+    if pod.pod.windows:
+        return
+    for who, limit, place in _written_limits(pod):
+        if limit < SMALLEST_MILLICORES:
+            quota = kubelet_limit(limit)
+            yield Hit(
+                message=(
+                    f"the CPU limit of {limit}m of {who} acts as {SMALLEST_MILLICORES}m: the"
+                    f" smallest quota is {format_usec(quota.quota_usec)} per"
+                    f" {format_usec(quota.period_usec)}"
+                ),
+                location=pod.at(place),
+                evidence=(cpu_evidence("limit", limit, SMALLEST_MILLICORES),),
+            )
+
+
+@check(PodCase)
+def limit_not_multiple_of_10m(case: PodCase, _rule: Rule) -> Verdicts:
+    """Find limits that systemd holds in a coarser unit than Kubernetes."""
+    pod = pod_cpu(case)
+    for who, limit, place in _written_limits(pod):
+        if limit % SMALLEST_MILLICORES == 0 or limit < SMALLEST_MILLICORES or pod.pod.windows:
+            continue
+        exact = kubelet_limit(limit).quota_usec
+        rounded = slice_quota_usec(exact)
+        yield Hit(
+            message=(
+                f"the CPU limit of {limit}m of {who} is {exact} us per period in its own cgroup"
+                f" and {rounded} us where the systemd driver rounds it up to whole percents"
+            ),
+            location=pod.at(place),
+            evidence=(
+                Evidence(label="quota", value=exact, unit="usec"),
+                Evidence(label="quota rounded by systemd", value=rounded, unit="usec"),
+            ),
+        )
+
+
+@check(PodCase)
+def limit_exceeds_node(case: PodCase, _rule: Rule) -> Verdicts:
+    """Find limits that no node can reach."""
+    pod, node = pod_cpu(case), case.context.node_millicores
+    for who, limit, place in _written_limits(pod):
+        if limit < (LARGE_MILLICORES if node is None else node) or pod.pod.windows:
+            continue
+        if node is None:
+            yield Skip(f"{who} has a limit of {cpu_text(limit)} CPUs, and no node size is given")
+            continue
+        yield Hit(
+            message=(
+                f"the CPU limit of {cpu_text(limit)} of {who} has no effect: the largest node has"
+                f" {cpu_text(node)} CPUs"
+            ),
+            location=pod.at(place),
+            evidence=(cpu_evidence("limit", limit, node),),
+        )
+
+
+@check(PodCase)
+def request_exceeds_node(case: PodCase, _rule: Rule) -> Verdicts:
+    """Find pods that no node has room for."""
+    pod, node = pod_cpu(case), case.context.node_millicores
+    bound = LARGE_MILLICORES if node is None else node
+    total = pod.pod_request or sum([cpu.request or 0 for cpu in pod.containers])
+    if total <= bound or pod.pod.partial:
+        return
+    # The sum above counts plain init containers too; most pods are done before it matters.
+    total = pod.pod_request or max(running_millicores(pod.needs), starting_millicores(pod.needs))
+    if total <= bound:
+        return
+    if node is None:
+        yield Skip(f"the pod requests {cpu_text(total)} CPUs, and no node size is given")
+        return
+    largest = max(pod.containers, key=lambda cpu: cpu.request or 0, default=None)
+    place = pod.pod_request_at or (largest and (largest.request_at or largest.limit_at))
+    yield Hit(
+        message=(
+            f"the pod requests {cpu_text(total)} CPUs and the largest node has {cpu_text(node)}:"
+            " it is never scheduled"
+        ),
+        location=pod.at(place, largest),
+        evidence=(cpu_evidence("request of the pod", total, node),),
+    )
+
+
+@check(PodCase)
+def quota_invalid(case: PodCase, _rule: Rule) -> Verdicts:
+    """Find CPU amounts that the API cannot read or refuses."""
+    for bad in pod_cpu(case).bad:
+        yield Hit(
+            message=f"the {bad.what} is refused: {bad.reason}",
+            location=case.pod.at(bad.at),
+            evidence=(Evidence(label="as written", value=bad.at.text),),
+        )
+
+
+@check(PodCase)
+def quota_wrong_shape(case: PodCase, _rule: Rule) -> Verdicts:
+    """Find maps, lists and texts where the API has another type."""
+    for wrong in case.pod.wrong_shapes:
+        yield Hit(
+            message=f"{wrong.path} is {wrong.found} where {wrong.expected} belongs",
+            location=case.pod.at(wrong),
+            evidence=(Evidence(label="found", value=wrong.found),),
+        )
+
+
+@check(PodCase)
+def resource_quota_needs_limit(case: PodCase, _rule: Rule) -> Verdicts:
+    """Find containers that a ResourceQuota of the same input lets nobody create."""
+    quotas = case.context.resource_quotas
+    quota = quotas.get(case.pod.namespace) if quotas else None
+    if quota is None or case.pod.partial:
+        return
+    pod = pod_cpu(case)
+    needs = (
+        ("limit", quota.requires_limit and pod.pod_limit is None, "limits.cpu"),
+        ("request", quota.requires_request and not _has_pod_level_cpu(pod), "requests.cpu"),
+    )
+    for what, is_required, resource in needs:
+        for cpu in pod.containers if is_required else ():
+            if (cpu.limit_at if what == "limit" else cpu.request_at) is not None:
+                continue
+            if (cpu.limit if what == "limit" else cpu.request) is None:
+                yield Hit(
+                    message=(
+                        f"{cpu.label} states no CPU {what}, and ResourceQuota {quota.name!r}"
+                        f" ({quota.file}:{quota.place.line}) counts {resource}: the API refuses"
+                        " the pod"
+                    ),
+                    location=pod.at(None, cpu),
+                    evidence=(Evidence(label="ResourceQuota", value=quota.name),),
+                )
+
+
+def _house_rule_is_another(case: PodCase) -> Iterator[Skip]:
+    # Said only where a comment could be taken for unused; for every pod it would be noise.
+    if case.pod.suppressions:
+        yield Skip(f"the house rule is limits: {case.context.limits}")
+
+
+def _written_limits(pod: PodCpu) -> Iterator[tuple[str, int, Scalar]]:
+    """Yield each limit in the file with its owner, pod-level ones last."""
+    for cpu in pod.containers:
+        if cpu.limit_at is not None and cpu.limit is not None:
+            yield label(cpu.container), cpu.limit, cpu.limit_at
+    if pod.pod_limit is not None and pod.pod_limit_at is not None:
+        yield "the pod", pod.pod_limit, pod.pod_limit_at
+
+
+def _has_pod_level_cpu(pod: PodCpu) -> bool:
+    """Whether the pod as a whole has a request, its own or from its limit."""
+    return pod.pod_request is not None or pod.pod_limit is not None
+
+
+def _is_bad(pod: PodCpu, at: Scalar | None) -> bool:
+    return at is not None and any(bad.at is at for bad in pod.bad)
+
+
+def _limit_range_name(pod: PodCpu) -> str:
+    return "" if pod.limit_range is None else repr(pod.limit_range.name)

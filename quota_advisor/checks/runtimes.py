@@ -1,0 +1,285 @@
+"""Rules about threads: how many a container runs, and what its limit does to them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+
+from quota_advisor.catalog import Rule
+from quota_advisor.checks.amounts import cpu_amount
+from quota_advisor.checks.ignorant_runtimes import ignorant_runtime
+from quota_advisor.checks.pod_cpu import (
+    ContainerCpu,
+    PodCpu,
+    cpu_evidence,
+    cpu_text,
+    label,
+    pod_cpu,
+    running,
+)
+from quota_advisor.checks.thread_counts import COUNT_VARIABLES, Kind, ThreadCount
+from quota_advisor.engine import Hit, Skip, Verdicts, check
+from quota_advisor.model.finding import Evidence, Recommendation, Severity
+from quota_advisor.model.lint import PodCase
+from quota_advisor.model.manifest import Container, ResourceRef
+from quota_advisor.model.qos import MILLI, QosClass, is_whole, kubelet_limit
+from quota_advisor.sim.stall import Stall
+from quota_advisor.units import format_usec
+
+MIN_ALLOWED_COUNT = 2
+"""Two threads are never too many: one that works and one that the runtime needs itself."""
+
+_LIKE_A_COUNT = re.compile(r"(?i)threads?|workers?|maxprocs|concurrency|parallel|processors?")
+
+
+@check(PodCase)
+def threads_exceed_limit(case: PodCase, rule: Rule) -> Verdicts:
+    """Compare numbers of threads that are written down with the limit that feeds them."""
+    pod = pod_cpu(case)
+    if pod.pod.windows:
+        return
+    for cpu, counts in running(pod):
+        for count in counts if cpu.cap else ():
+            allowed = allowed_count(count, cpu.cap or 0, rule)
+            stall = pod.stall(cpu.cap or 0, count.number)
+            if count.number <= allowed or stall is None:
+                continue
+            yield Hit(
+                message=(
+                    f"{count.setting} of {count.number} in {cpu.label} exceeds its CPU limit of"
+                    f" {cpu_text(cpu.cap or 0)}: {busy_text(cpu.cap or 0, stall)}"
+                ),
+                location=pod.at(count.at),
+                evidence=(
+                    Evidence(
+                        label="threads", value=count.number, unit="threads", threshold=allowed
+                    ),
+                    cpu_evidence("limit", cpu.cap or 0),
+                ),
+                recommendation=Recommendation(
+                    summary=f"set {count.setting} to at most {allowed}, or raise the limit"
+                ),
+            )
+
+
+@check(PodCase)
+def runtime_ignores_quota(case: PodCase, _rule: Rule) -> Verdicts:
+    """Find runtimes that size their pools by the node although a limit is set."""
+    pod = pod_cpu(case)
+    for cpu, counts in running(pod):
+        if not cpu.cap or pod.pod.windows:
+            continue
+        runtime = ignorant_runtime(cpu.container, cpu.cap, counts)
+        if runtime is None:
+            continue
+        at = cpu.limit_at or pod.pod_limit_at
+        yield Hit(
+            message=(
+                f"{cpu.label} has a CPU limit of {cpu_text(cpu.cap)} that {runtime.name} does not"
+                f" see: {runtime.because}"
+            ),
+            location=pod.at(at, cpu),
+            evidence=(cpu_evidence("limit", cpu.cap), Evidence(label="hint", value=runtime.hint)),
+            recommendation=Recommendation(summary=runtime.remedy),
+        )
+
+
+@check(PodCase)
+def gomaxprocs_without_limit(case: PodCase, _rule: Rule) -> Verdicts:
+    """Find thread counts taken from a limit that is not there: they become the node's size."""
+    for name, ref, owner in _thread_refs(case):
+        pod = pod_cpu(case)
+        cpu = _target(pod, ref, owner)
+        if pod.pod.windows or pod.pod.partial or cpu is None or cpu.limit is not None:
+            continue
+        if any(bad.at is cpu.limit_at for bad in pod.bad):
+            continue
+        if pod.pod_limit is not None:
+            yield Skip(f"{name} reads {ref.resource}, and only the pod as a whole has a limit")
+            continue
+        yield Hit(
+            message=(
+                f"{name} takes {ref.resource} of {cpu.label}, which has no CPU limit: it becomes"
+                " the number of CPUs of the node"
+            ),
+            location=pod.pod.at(ref),
+            evidence=(Evidence(label="taken from", value=ref.resource),),
+        )
+
+
+@check(PodCase)
+def thread_count_divisor(case: PodCase, _rule: Rule) -> Verdicts:
+    """Find thread counts whose divisor makes another number of the limit than was meant."""
+    for name, ref, owner in _thread_refs(case):
+        pod = pod_cpu(case)
+        cpu = _target(pod, ref, owner)
+        limit = cpu.limit if cpu else None
+        divisor = 1000 if ref.divisor is None else cpu_amount(ref.divisor)
+        if not isinstance(divisor, int) or divisor not in (0, 1, MILLI):
+            yield Hit(
+                message=f"the divisor of {name} is refused: the API takes 1 and 1m for CPU",
+                location=pod.pod.at(ref.divisor or ref),
+                evidence=(
+                    Evidence(label="divisor", value=ref.divisor.text if ref.divisor else ""),
+                ),
+            )
+        elif divisor == 1:
+            reads = f", {limit} here," if limit else ""
+            yield Hit(
+                message=(
+                    f"{name} reads the limit in thousandths of a CPU{reads} and is a number of"
+                    " threads"
+                ),
+                location=pod.pod.at(ref.divisor or ref),
+                evidence=(cpu_evidence("value", limit),) if limit else (),
+            )
+        elif cpu is not None and limit and limit % MILLI:
+            yield _rounded_up(pod, name, ref, cpu)
+
+
+@check(PodCase)
+def microburst_risk(case: PodCase, rule: Rule) -> Verdicts:
+    """Find limits that a short burst of work spends before its period is over."""
+    pod = pod_cpu(case)
+    burst_usec = rule.option("burst_usec")
+    for cpu, counts in running(pod):
+        if not cpu.cap or cpu.cap >= _safe_millicores(pod, counts, burst_usec):
+            continue
+        if pod.pod.windows:
+            return
+        threads, from_where = _threads(pod, cpu, counts)
+        quota = kubelet_limit(cpu.cap)
+        demand = threads * burst_usec
+        stall = pod.stall(cpu.cap, threads)
+        if stall is None or demand <= quota.quota_usec or _is_excess(counts, cpu.cap):
+            continue
+        periods = math.ceil(demand / quota.quota_usec)
+        who = "a burst" if threads == 1 else f"a burst of {threads} threads"
+        yield Hit(
+            message=(
+                f"{cpu.label}: {who} of {format_usec(burst_usec)} of CPU"
+                f"{' each' if threads > 1 else ''} needs {periods} periods of the"
+                f" {format_usec(quota.quota_usec)} that a limit of {cpu_text(cpu.cap)} allows and"
+                f" is cut short in {periods - 1} of them, waiting"
+                f" {format_usec(stall.wait_usec)} each time"
+            ),
+            location=pod.at(cpu.limit_at or pod.pod_limit_at, cpu),
+            evidence=(
+                Evidence(label="CPU time of a burst", value=demand, unit="usec"),
+                Evidence(label="quota", value=quota.quota_usec, unit="usec"),
+                Evidence(label="threads", value=threads, unit=from_where),
+            ),
+        )
+
+
+@check(PodCase)
+def limit_at_request_with_burst(case: PodCase, _rule: Rule) -> Verdicts:
+    """Find request = limit on many threads: the class Guaranteed is no exemption from the quota."""
+    pod = pod_cpu(case)
+    for cpu, counts in running(pod):
+        if cpu.request != cpu.limit or not cpu.limit or pod.pod.windows or pod.pod.partial:
+            continue
+        threads, _ = _threads(pod, cpu, counts)
+        stall = pod.stall(cpu.limit, threads) if threads > 1 else None
+        if stall is None:
+            continue
+        exclusive = is_whole(cpu.request) and pod.qos is QosClass.GUARANTEED
+        unless = "; only exclusive CPUs of the static CPU manager would" if exclusive else ""
+        yield Hit(
+            message=(
+                f"request = limit = {cpu_text(cpu.limit)} does not lift the quota of {cpu.label}"
+                f"{unless}: when its {threads} threads are busy, {busy_text(cpu.limit, stall)}"
+            ),
+            location=pod.at(cpu.limit_at, cpu),
+            evidence=(
+                cpu_evidence("limit", cpu.limit),
+                Evidence(label="threads", value=threads, unit="threads"),
+            ),
+        )
+
+
+def allowed_count(count: ThreadCount, millicores: int, rule: Rule) -> int:
+    """Return the highest number of threads of a kind that suits a limit."""
+    compute = count.kind is Kind.COMPUTE
+    per_core = rule.option("max_threads_per_core" if compute else "max_workers_per_core")
+    # Below one CPU as well, a pool is sized for one: there is no half worker.
+    return max(math.ceil(max(millicores, MILLI) / MILLI * per_core), MIN_ALLOWED_COUNT)
+
+
+def busy_text(millicores: int, stall: Stall) -> str:
+    """Return what a limit does to busy threads, in words."""
+    limit = kubelet_limit(millicores)
+    return (
+        f"all busy they spend the quota of {format_usec(limit.quota_usec)} in"
+        f" {format_usec(stall.run_usec)} of each {format_usec(limit.period_usec)} and wait"
+        f" {format_usec(stall.wait_usec)}"
+    )
+
+
+def _threads(pod: PodCpu, cpu: ContainerCpu, counts: Sequence[ThreadCount]) -> tuple[int, str]:
+    """Return the threads that can be busy at once, and how that is known."""
+    if counts:
+        return max(count.number for count in counts), "written down"
+    node = pod.case.context.node_millicores
+    if node and ignorant_runtime(cpu.container, cpu.cap or 0, counts):
+        return max(node // MILLI, 1), "CPUs of the node"
+    return 1, "assumed"
+
+
+def _safe_millicores(pod: PodCpu, counts: Sequence[ThreadCount], burst_usec: float) -> float:
+    """Return a limit from which a burst surely fits, cheap to tell; infinity for "look closer"."""
+    if counts or pod.case.context.node_millicores:
+        return math.inf
+    return burst_usec / 100
+
+
+def _is_excess(counts: Sequence[ThreadCount], millicores: int) -> bool:
+    """Whether threads-exceed-limit has something to say, which is the cause of the burst."""
+    allowed = max(math.ceil(millicores / MILLI), MIN_ALLOWED_COUNT)
+    return any(c.kind is Kind.COMPUTE and c.number > allowed for c in counts)
+
+
+def _thread_refs(case: PodCase) -> Iterator[tuple[str, ResourceRef, Container | None]]:
+    """Yield what takes a number of threads from a CPU limit, by variable or by file."""
+    for container in case.pod.containers:
+        for name, value in container.env.items():
+            if isinstance(value, ResourceRef) and _is_thread_ref(name, value):
+                yield f"{name} in {label(container)}", value, container
+    for path, ref in case.pod.volume_refs.items():
+        if _is_thread_ref(path, ref):
+            yield f"the file {path!r}", ref, None
+
+
+def _is_thread_ref(name: str, ref: ResourceRef) -> bool:
+    """Whether a name says that a CPU limit is taken as a number of threads."""
+    like_a_count = name in COUNT_VARIABLES or _LIKE_A_COUNT.search(name) is not None
+    return ref.resource == "limits.cpu" and like_a_count
+
+
+def _target(pod: PodCpu, ref: ResourceRef, owner: Container | None) -> ContainerCpu | None:
+    """Return the container whose limit is taken, None where there is none of its name."""
+    for cpu in pod.containers:
+        if cpu.container is owner if ref.container is None else cpu.container.name == ref.container:
+            return cpu
+    return None
+
+
+def _rounded_up(pod: PodCpu, name: str, ref: ResourceRef, cpu: ContainerCpu) -> Hit:
+    limit = cpu.limit or 0
+    reads = math.ceil(limit / MILLI)
+    return Hit(
+        message=(
+            f"{name} reads {reads}: the limit of {cpu_text(limit)} of {cpu.label} is rounded up"
+            " to whole CPUs"
+        ),
+        severity=Severity.INFO,
+        location=pod.pod.at(ref),
+        evidence=(
+            Evidence(label="value", value=reads, unit="threads"),
+            cpu_evidence("limit", limit),
+        ),
+        recommendation=Recommendation(
+            summary="expect more threads than the limit feeds at once, or make the limit whole"
+        ),
+    )
