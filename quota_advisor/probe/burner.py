@@ -26,8 +26,6 @@ TICK_SEC = 0.25
 GRACE_SEC = 60.0
 """How much longer than planned a run may take: a machine may be slow, but not stuck."""
 
-NICEST = 19
-
 Tick = Callable[[float], None]
 """Called now and then with the seconds since the start."""
 
@@ -119,7 +117,7 @@ def run_burner(
     *,
     join: Iterable[str] = (),
     planned_sec: float,
-    gentle: bool = False,
+    nice: int = 0,
     on_tick: Tick | None = None,
 ) -> BurnerReport:
     """Run the program to its end and return what it reports.
@@ -131,7 +129,7 @@ def run_burner(
         arguments: Mode and options.
         join: ``cgroup.procs`` files of the cgroup to run in, one for each hierarchy.
         planned_sec: How long it should take; well beyond that it is ended.
-        gentle: Run at the lowest priority.
+        nice: Niceness to run at.
         on_tick: Called now and then while it runs.
 
     Raises:
@@ -140,7 +138,7 @@ def run_burner(
     joins = [word for path in join for word in ("--cgroup-procs", path)]
     command = [str(burner), *arguments, "--exit-with-parent", *joins]
     with shielded() as exposed:
-        child = start_burner(command, gentle=gentle)
+        child = start_burner(command, nice=nice)
         try:
             with exposed():
                 out, complaint = _wait(child, planned_sec + GRACE_SEC, on_tick)
@@ -149,7 +147,7 @@ def run_burner(
     return _read(child.returncode, out, complaint)
 
 
-def start_burner(command: Sequence[str], *, gentle: bool = False) -> subprocess.Popen[str]:
+def start_burner(command: Sequence[str], *, nice: int = 0) -> subprocess.Popen[str]:
     """Start the program in a process group of its own: Ctrl-C at a terminal is ours to handle.
 
     Raises:
@@ -167,9 +165,9 @@ def start_burner(command: Sequence[str], *, gentle: bool = False) -> subprocess.
         )
     except OSError as error:
         raise BurnerError(f"{command[0]}: {(error.strerror or str(error)).lower()}") from error
-    if gentle:
+    if nice:
         # Threads inherit it, and there are none before the calibration is over.
-        os.setpriority(os.PRIO_PROCESS, child.pid, NICEST)
+        os.setpriority(os.PRIO_PROCESS, child.pid, nice)
     return child
 
 

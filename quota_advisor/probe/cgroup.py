@@ -22,6 +22,7 @@ from quota_advisor.model.cgroup import CpuCounters
 from quota_advisor.model.limit import Bandwidth, Missing
 from quota_advisor.probe.errors import SandboxError
 from quota_advisor.probe.names import new_name
+from quota_advisor.probe.priority import Priority
 from quota_advisor.probe.removal import make, remove, remove_orphans
 from quota_advisor.probe.scope import find_manager, transient_scope, wait_until_gone
 from quota_advisor.probe.signals import shielded
@@ -29,8 +30,6 @@ from quota_advisor.probe.signals import shielded
 HOST = HostRoot(Path("/"))
 
 _ASK_HOST = "run it on the host itself, or give the container a writable, delegated cgroup"
-_LOWEST_SHARES = "2"
-_LOWEST_WEIGHT = "1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,14 +40,14 @@ class Home:
         hierarchy: Where the controllers are.
         path: Path of the home; ``/`` is the top of the hierarchy.
         kind: First word of the names of cgroups made here.
-        gentle: They get the lowest CPU weight.
+        priority: Of what runs in them.
         left: Cgroups of killed runs that could not be removed.
     """
 
     hierarchy: CpuHierarchy
     path: str
     kind: str
-    gentle: bool
+    priority: Priority
     left: tuple[Path, ...] = ()
 
     @property
@@ -76,8 +75,9 @@ class Home:
             made: list[Path] = []
             try:
                 made.extend(_make(directory) for directory in group.directories)
-                if self.gentle:
-                    group.set_lowest_weight()
+                if self.path == "/":
+                    # In a scope nobody competes: there the scope itself has the weight.
+                    group.set_priority(self.priority)
                 with exposed():
                     yield group
             finally:
@@ -131,16 +131,16 @@ class Group:
         if burst_usec:
             self._write(burst_file, str(burst_usec))
 
-    def set_lowest_weight(self) -> None:
-        """Let every other cgroup go first.
+    def set_priority(self, priority: Priority) -> None:
+        """Decide how it stands against other cgroups.
 
         Raises:
             SandboxError: The kernel refuses.
         """
-        if self.hierarchy.version == 1:
-            self._write("cpu.shares", _LOWEST_SHARES)
-        else:
-            self._write("cpu.weight", _LOWEST_WEIGHT)
+        v1 = self.hierarchy.version == 1
+        number = priority.shares if v1 else priority.weight
+        if number is not None:
+            self._write("cpu.shares" if v1 else "cpu.weight", str(number))
 
     def counters(self) -> CpuCounters:
         """Return the kernel's account of this cgroup.
@@ -175,12 +175,12 @@ class Group:
 
 
 @contextmanager
-def open_home(kind: str = "probe", *, gentle: bool = False) -> Iterator[Home]:
+def open_home(kind: str = "probe", priority: Priority = Priority.NORMAL) -> Iterator[Home]:
     """Find or make a place for temporary cgroups, after removing what killed runs left there.
 
     Args:
         kind: First word of the names, after the program's own.
-        gentle: Everything in it runs at the lowest CPU weight.
+        priority: Of everything that runs in it.
 
     Raises:
         SandboxError: There is no CPU controller, or nothing can be made below it.
@@ -193,11 +193,10 @@ def open_home(kind: str = "probe", *, gentle: bool = False) -> Iterator[Home]:
     left = tuple(remove_orphans(_places(hierarchy)))
     if find_manager() is None:
         with _top(hierarchy):
-            yield Home(hierarchy=hierarchy, path="/", kind=kind, gentle=gentle, left=left)
+            yield Home(hierarchy=hierarchy, path="/", kind=kind, priority=priority, left=left)
     else:
-        with _scope(hierarchy, kind, gentle=gentle) as path:
-            # The weight is the scope's: within it nobody competes.
-            yield Home(hierarchy=hierarchy, path=path, kind=kind, gentle=False, left=left)
+        with _scope(hierarchy, kind, priority) as path:
+            yield Home(hierarchy=hierarchy, path=path, kind=kind, priority=priority, left=left)
 
 
 def _bases(hierarchy: CpuHierarchy) -> tuple[str, ...]:
@@ -231,7 +230,7 @@ def _top(hierarchy: CpuHierarchy) -> Iterator[None]:
 
 
 @contextmanager
-def _scope(hierarchy: CpuHierarchy, kind: str, *, gentle: bool) -> Iterator[str]:
+def _scope(hierarchy: CpuHierarchy, kind: str, priority: Priority) -> Iterator[str]:
     """Yield the path of a scope of systemd whose children have the CPU controller."""
     address = find_manager()
     if address is None:
@@ -242,7 +241,7 @@ def _scope(hierarchy: CpuHierarchy, kind: str, *, gentle: bool) -> Iterator[str]
         made: list[Path] = []
         scope = None
         try:
-            with transient_scope(address, name, controller, gentle=gentle) as (path, helper):
+            with transient_scope(address, name, controller, priority) as (path, helper):
                 scope = Path(join(hierarchy.cpu, path))
                 if hierarchy.version == 2:  # noqa: PLR2004
                     # Only a cgroup without processes of its own can hand controllers down.

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from quota_advisor.collect.root import HostRoot
-from quota_advisor.collect.systemd.address import find_bus
+from quota_advisor.collect.systemd.address import find_buses
 from quota_advisor.collect.systemd.bus import (
     MANAGER_INTERFACE,
     MANAGER_PATH,
@@ -27,6 +27,7 @@ from quota_advisor.collect.systemd.bus import (
 )
 from quota_advisor.model.limit import Missing
 from quota_advisor.probe.errors import SandboxError
+from quota_advisor.probe.priority import Priority
 
 BOOTED = Path("/run/systemd/system")
 """Exists exactly where systemd is the init system: sd_booted(3)."""
@@ -42,13 +43,13 @@ def find_manager() -> BusAddress | None:
     """Return how to reach the systemd that owns the cgroups, or None where none does."""
     if not BOOTED.is_dir():
         return None
-    address = find_bus(HostRoot(Path("/")), "system", {}, 0)
-    return None if isinstance(address, Missing) else address
+    ways = find_buses(HostRoot(Path("/")), "system", {}, 0)
+    return None if isinstance(ways, Missing) else ways[0]
 
 
 @contextmanager
 def transient_scope(
-    address: BusAddress, name: str, controller: str, *, gentle: bool
+    address: BusAddress, name: str, controller: str, priority: Priority
 ) -> Iterator[tuple[str, int]]:
     """Have systemd make a delegated scope, and let it go afterwards.
 
@@ -58,7 +59,7 @@ def transient_scope(
         address: The manager.
         name: Name of the scope, without suffix.
         controller: The line of ``/proc/PID/cgroup`` to wait for: ``cpu``, or empty for v2.
-        gentle: Give the scope the lowest CPU weight.
+        priority: Decides the CPU weight of the scope.
 
     Yields:
         Path of its cgroup, and the number of the one process in it.
@@ -69,7 +70,7 @@ def transient_scope(
     unit = f"{name}.scope"
     helper = _start_helper()
     try:
-        _start_unit(address, unit, helper.pid, gentle=gentle)
+        _start_unit(address, unit, helper.pid, priority)
         yield _wait_for_cgroup(helper.pid, unit, controller), helper.pid
     finally:
         _end_helper(helper)
@@ -111,7 +112,7 @@ def _end_helper(helper: subprocess.Popen[bytes]) -> None:
         helper.stdin.close()
 
 
-def _start_unit(address: BusAddress, unit: str, pid: int, *, gentle: bool) -> None:
+def _start_unit(address: BusAddress, unit: str, pid: int, priority: Priority) -> None:
     from dbus_fast import Variant  # noqa: PLC0415 - only where there is a systemd to talk to
 
     properties = [
@@ -120,8 +121,8 @@ def _start_unit(address: BusAddress, unit: str, pid: int, *, gentle: bool) -> No
         ["Delegate", Variant("b", True)],
         ["CollectMode", Variant("s", "inactive-or-failed")],
     ]
-    if gentle:
-        properties.append(["CPUWeight", Variant("t", 1)])
+    if priority.weight is not None:
+        properties.append(["CPUWeight", Variant("t", priority.weight)])
     try:
         _call(address, "StartTransientUnit", "ssa(sv)a(sa(sv))", unit, "fail", properties, [])
     except BusError as error:

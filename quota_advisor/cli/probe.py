@@ -1,0 +1,206 @@
+"""``quota-advisor probe``: measure quotas on this very node."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from quota_advisor.probe.result import Result
+    from quota_advisor.probe.session import Order
+
+FORMATS = ("table", "csv", "json", "svg", "html")
+PRIORITIES = ("low", "normal", "high")
+KNOBS = ("quota", "burst", "period")
+
+ASK_ABOVE_SEC = 120
+
+
+@click.command("probe")
+@click.option(
+    "--profile",
+    default="saturate",
+    show_default=True,
+    metavar="NAME|FILE",
+    help="Load to make; --list shows those that come with the program.",
+)
+@click.option("--list", "list_profiles", is_flag=True, help="List the profiles and exit.")
+@click.option(
+    "--tiers",
+    metavar="CORES,…",
+    help="Quotas to measure, in cores. With --slo the lowest and highest to try.",
+)
+@click.option("--period", default="100ms", show_default=True, metavar="TIME", help="Period.")
+@click.option(
+    "--burst", default="0ms", show_default=True, metavar="TIME", help="What may be saved up."
+)
+@click.option(
+    "--rounds", type=click.IntRange(1, 1000), default=5, show_default=True, help="Runs of a tier."
+)
+@click.option(
+    "--duration",
+    "duration_sec",
+    type=click.FloatRange(0.1, 3600),
+    default=10.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Measured time of a run.",
+)
+@click.option("--threads", type=click.IntRange(1, 1024), help="Threads.  [default: the profile's]")
+@click.option(
+    "--slo",
+    metavar="PERCENTILE=TIME",
+    help="Search for what keeps this latency: p99=20ms, p999=100ms.",
+)
+@click.option(
+    "--slo-for",
+    type=click.Choice(KNOBS),
+    default="quota",
+    show_default=True,
+    help="What --slo may change: the smallest quota or burst, or the longest period.",
+)
+@click.option(
+    "--format",
+    "formats",
+    multiple=True,
+    metavar="FORMAT[=FILE]",
+    help=f"Output format: {', '.join(FORMATS)}. With =FILE it is written there. Repeatable.",
+)
+@click.option(
+    "--max-load",
+    type=click.FloatRange(0, 1),
+    default=0.5,
+    show_default=True,
+    metavar="SHARE",
+    help="Refuse when more than this share of all CPUs is busy already.",
+)
+@click.option("--force", is_flag=True, help="Run however busy the machine is.")
+@click.option(
+    "--priority",
+    type=click.Choice(PRIORITIES),
+    default="normal",
+    show_default=True,
+    help="low spares other work, whose turns are then in the figures; high makes it wait.",
+)
+@click.option("-y", "--yes", is_flag=True, help="Do not ask before long measurements.")
+def command(  # noqa: PLR0913 - one parameter an option
+    *,
+    profile: str,
+    list_profiles: bool,
+    tiers: str | None,
+    period: str,
+    burst: str,
+    rounds: int,
+    duration_sec: float,
+    threads: int | None,
+    slo: str | None,
+    slo_for: str,
+    formats: tuple[str, ...],
+    max_load: float,
+    force: bool,
+    priority: str,
+    yes: bool,
+) -> int:
+    """Measure what CPU quotas do to a load on this node: real threads, real bandwidth control.
+
+    Needs root. The load runs in a temporary cgroup that is removed afterwards.
+
+    \b
+    quota-advisor probe
+    quota-advisor probe --profile microburst --tiers 0.5,1,2 --burst 50ms
+    quota-advisor probe --slo p99=20ms
+    quota-advisor probe --format table --format csv=runs.csv --format html=report.html
+    """  # noqa: D301 - click's mark for lines to keep
+    if list_profiles:
+        return _list_profiles()
+    from quota_advisor.probe.order import Asked, make_order  # noqa: PLC0415
+    from quota_advisor.probe.priority import Priority  # noqa: PLC0415
+    from quota_advisor.probe.reports import parse_formats  # noqa: PLC0415
+    from quota_advisor.probe.session import check_machine  # noqa: PLC0415
+    from quota_advisor.probe.signals import ended_by_signals  # noqa: PLC0415
+
+    outputs = parse_formats(formats)
+    order = make_order(
+        Asked(
+            profile=profile,
+            tiers=tiers,
+            period=period,
+            burst=burst,
+            threads=threads,
+            slo=slo,
+            slo_for=slo_for,
+        ),
+        rounds=rounds,
+        duration_sec=duration_sec,
+        priority=Priority(priority),
+        max_load_ratio=None if force else max_load,
+    )
+    with ended_by_signals():
+        check_machine(order)
+        _announce(order, yes=yes)
+        _show(_measure(order), outputs)
+    return 0
+
+
+def _list_profiles() -> int:
+    import textwrap  # noqa: PLC0415
+
+    from quota_advisor.probe.profile import find_profile, profile_names  # noqa: PLC0415
+
+    for profile in map(find_profile, profile_names()):
+        click.echo(f"{profile.name:<12}{profile.title}")
+        text = " ".join(profile.description.split())
+        click.echo(textwrap.indent(textwrap.fill(text, 84), " " * 12))
+    return 0
+
+
+def _announce(order: Order, *, yes: bool) -> None:
+    """Say how long it will take; above two minutes a person at a terminal is asked.
+
+    Raises:
+        click.Abort: The person does not want to wait.
+    """
+    from quota_advisor.units import format_usec  # noqa: PLC0415
+
+    if order.load.fitted:
+        click.echo(order.load.fitted, err=True)
+    most = "at most " if order.goal else ""
+    time = format_usec(round(order.most_sec) * 1e6)
+    click.echo(f"{most}{order.most_runs} runs, {most or 'about '}{time}", err=True)
+    if order.most_sec > ASK_ABOVE_SEC and not yes and _at_terminal():
+        click.confirm("Start?", default=True, abort=True, err=True)
+
+
+def _at_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _measure(order: Order) -> Result:
+    from quota_advisor.probe.progress import Progress  # noqa: PLC0415
+    from quota_advisor.probe.session import probe  # noqa: PLC0415
+
+    if not sys.stderr.isatty():
+        return probe(order, lambda _limit, _number: None)
+    progress = Progress(order, lambda text: click.echo(text, nl=False, err=True))
+    try:
+        return probe(order, progress.on_run)
+    finally:
+        progress.end()
+
+
+def _show(result: Result, outputs: list[tuple[str, Path | None]]) -> None:
+    from quota_advisor.cli.output import write_file  # noqa: PLC0415
+    from quota_advisor.probe.reports import render  # noqa: PLC0415
+
+    for name, target in outputs:
+        if target is not None:
+            write_file(target, render(name, result))
+            continue
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+        # Bytes, so that a name that this terminal cannot show never stops the report.
+        text = render(name, result, width=width)
+        click.echo(text.encode(sys.stdout.encoding or "utf-8", "backslashreplace"), nl=False)

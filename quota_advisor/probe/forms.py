@@ -1,0 +1,46 @@
+"""One limit in the words of everybody who can set it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from quota_advisor.model.limit import DEFAULT_PERIOD_USEC
+from quota_advisor.probe.plan import Limit
+from quota_advisor.units import USEC_PER_PERMYRIAD, USEC_PER_SEC, quota_value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forms:
+    """How to write a limit.
+
+    Attributes:
+        systemd: Lines of a unit file.
+        cpu_max: Text of ``cpu.max``.
+        kubernetes: ``limits.cpu``.
+        compose: ``cpus``.
+        burst: Text of ``cpu.max.burst``; empty without a burst.
+    """
+
+    systemd: tuple[str, ...]
+    cpu_max: str
+    kubernetes: str
+    compose: str
+    burst: str = ""
+
+
+def forms(limit: Limit) -> Forms:
+    """Return the ways to write a limit; what cannot hold it exactly is rounded up."""
+    quota, period = limit.bandwidth.quota_usec, limit.bandwidth.period_usec
+    per_sec = math.ceil(quota * USEC_PER_SEC / period / USEC_PER_PERMYRIAD) * USEC_PER_PERMYRIAD
+    lines = [f"CPUQuota={quota_value(per_sec)}"]
+    if period != DEFAULT_PERIOD_USEC:
+        lines.append(f"CPUQuotaPeriodSec={period / 1000:g}ms")
+    millicores = math.ceil(quota * 1000 / period)
+    return Forms(
+        systemd=tuple(lines),
+        cpu_max=f"{quota} {period}",
+        kubernetes=f"{millicores}m",
+        compose=f'cpus: "{millicores / 1000:g}"',
+        burst=str(limit.burst_usec) if limit.burst_usec else "",
+    )

@@ -1,0 +1,175 @@
+"""A whole probe, from the search for a cgroup to the finished result."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import quota_advisor
+from quota_advisor.probe.burner import Tick, find_burner
+from quota_advisor.probe.cgroup import Home, open_home
+from quota_advisor.probe.guard import doubts, refuse_when_busy
+from quota_advisor.probe.measure import Bench, Measure, Run, calibrate
+from quota_advisor.probe.plan import Limit, Load, Timing, run_sec
+from quota_advisor.probe.priority import Priority
+from quota_advisor.probe.result import Node, Result
+from quota_advisor.probe.slo import Answer, Knob, Search, Target, most_runs
+from quota_advisor.units import format_cores
+
+OnRun = Callable[[Limit, int], Tick | None]
+"""Called before each run with its limit and round; returns what to call during it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """A target to search for.
+
+    Attributes:
+        target: The latency to keep.
+        knob: What may be changed.
+    """
+
+    target: Target
+    knob: Knob
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What is to be probed.
+
+    Attributes:
+        load: The load.
+        limits: Tiers to measure, or candidates to search through, tightest first.
+        timing: Rounds, and length of a run.
+        goal: What to search for; None to measure every limit.
+        priority: Who goes first.
+        max_load_ratio: Share of all CPUs that may be busy beforehand; None not to look.
+    """
+
+    load: Load
+    limits: tuple[Limit, ...]
+    timing: Timing
+    goal: Goal | None = None
+    priority: Priority = Priority.NORMAL
+    max_load_ratio: float | None
+
+    @property
+    def most_runs(self) -> int:
+        """How many runs it takes at most."""
+        if self.goal is None:
+            return len(self.limits) * self.timing.rounds
+        return most_runs(len(self.limits), self.timing.rounds)
+
+    @property
+    def most_sec(self) -> float:
+        """How long it takes at most, as far as that can be told."""
+        periods = [limit.bandwidth.period_usec for limit in self.limits]
+        return self.most_runs * run_sec(self.timing.duration_sec, max(periods))
+
+
+def available_cpus() -> int:
+    """Return how many CPUs a process of ours can run on."""
+    return len(os.sched_getaffinity(0))
+
+
+def check_machine(order: Order) -> None:
+    """See to it that this machine can be measured, before anybody is asked to wait.
+
+    Raises:
+        BurnerError: The program that makes the load is missing.
+        SandboxError: There is no cgroup to measure in.
+        BusyError: The machine has something else to do.
+    """
+    find_burner()
+    with open_home() as home, home.group():
+        pass
+    if order.max_load_ratio is not None:
+        refuse_when_busy(order.load.cpus, order.max_load_ratio)
+
+
+def probe(order: Order, on_run: OnRun) -> Result:
+    """Run everything and return the result.
+
+    Raises:
+        ProbeError: It could not be run.
+    """
+    burner = find_burner()
+    with open_home(priority=order.priority) as home:
+        speed = calibrate(burner)
+        runs: list[Run] = []
+
+        def measure(limit: Limit, number: int) -> Run:
+            bench = Bench(
+                burner=burner,
+                home=home,
+                load=order.load,
+                duration_sec=order.timing.duration_sec,
+                iterations_per_ms=speed,
+                on_tick=on_run(limit, number),
+            )
+            runs.append(bench.run(limit, number))
+            return runs[-1]
+
+        answer = _work(order, measure)
+        speeds = (speed, calibrate(burner))
+        return _result(order, home, runs, speeds, answer)
+
+
+def in_rounds(measure: Measure, limits: Sequence[Limit], rounds: int) -> None:
+    """Measure every limit in every round: what changes over time then meets all of them alike."""
+    for number in range(1, rounds + 1):
+        for limit in limits:
+            measure(limit, number)
+
+
+def _work(order: Order, measure: Measure) -> Answer | None:
+    rounds = order.timing.rounds
+    if order.goal is None:
+        in_rounds(measure, order.limits, rounds)
+        return None
+    return Search(measure, order.goal.target, order.goal.knob, order.limits, rounds).run()
+
+
+def _result(
+    order: Order, home: Home, runs: Sequence[Run], speeds: Sequence[int], answer: Answer | None
+) -> Result:
+    return Result(
+        version=quota_advisor.__version__,
+        node=_node(order.load.cpus, home),
+        load=order.load,
+        timing=order.timing,
+        priority=order.priority,
+        runs=tuple(runs),
+        notes=tuple(_notes(order, home)),
+        doubts=tuple(doubts(runs, order.load.cpus, speeds)),
+        answer=answer,
+    )
+
+
+def _node(cpus: int, home: Home) -> Node:
+    care = "" if home.path == "/" else ", scope of systemd"
+    return Node(
+        hostname=socket.gethostname(),
+        kernel_release=os.uname().release,
+        cpus=cpus,
+        cgroups=f"cgroup v{home.hierarchy.version}{care}",
+    )
+
+
+def _notes(order: Order, home: Home) -> list[str]:
+    notes = [order.load.fitted] if order.load.fitted else []
+    above = home.ancestor_limit
+    widest = max(limit.bandwidth.cores for limit in order.limits)
+    if above is not None and widest > above[1].cores:
+        notes.append(
+            f"{above[0]} above the measured cgroup has a limit of {format_cores(above[1].cores)}:"
+            " tiers beyond it measure that one"
+        )
+    if home.left:
+        notes.append(
+            f"cgroups of killed runs hold processes that are not ours and stay:"
+            f" {', '.join(map(str, home.left))}"
+        )
+    return notes
