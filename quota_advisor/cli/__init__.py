@@ -22,6 +22,7 @@ EXIT_INTERRUPTED = 130
 _COMMANDS = {
     "audit": "Find the CPU quotas that hurt on a host.",
     "explain": "Say why a rule exists and what to do about its findings.",
+    "probe": "Measure on this node what a quota does to latency and throughput.",
     "rules": "List the rules.",
 }
 
