@@ -27,7 +27,7 @@ struct qa_run_result {
     uint64_t requests;           /* finished and counted */
     uint64_t unfinished;         /* due in the measured time, not finished */
     double throughput;           /* requests per second: sum of the threads' own rates */
-    uint64_t measured_ns;        /* from the first thread's begin to the last one's end */
+    uint64_t measured_ns;        /* from its begin to the end of the last counted request */
     uint64_t measured_cpu_ns;    /* CPU time of all threads in it */
     uint64_t wall_ns;            /* the whole run, lead-in and drain included */
     uint64_t cpu_user_usec;      /* getrusage of the process over wall_ns ... */

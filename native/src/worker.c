@@ -73,9 +73,11 @@ static bool sleep_until(struct qa_worker *worker, uint64_t due_ns)
     return stop_of(worker) == QA_RUNNING;
 }
 
-static void begin_measuring(struct qa_worker *worker, uint64_t now_ns)
+/* The measured time begins for all threads at once, even for one that is stalled at that moment: to
+ * let its time begin when it wakes would make it look faster than it was. */
+static void begin_measuring(struct qa_worker *worker)
 {
-    worker->first_ns = now_ns;
+    worker->first_ns = worker->plan->measure_begin_ns;
     worker->cpu_ns = qa_clock_thread_cpu_ns();
 }
 
@@ -107,9 +109,9 @@ static void closed_loop(struct qa_worker *worker)
     const struct qa_plan *plan = worker->plan;
     uint64_t now_ns = lead_in(worker);
 
-    if (stop_of(worker) != QA_RUNNING || now_ns >= plan->measure_end_ns)
+    if (stop_of(worker) != QA_RUNNING)
         return;
-    begin_measuring(worker, now_ns);
+    begin_measuring(worker);
     while (now_ns < plan->measure_end_ns && stop_of(worker) == QA_RUNNING) {
         if (!qa_request_run(&worker->latency, &worker->state, plan->iterations, &plan->stop,
                             &now_ns)) {
@@ -206,7 +208,7 @@ static void open_loop(struct qa_worker *worker)
         uint64_t iterations = iterations_of(worker, interval);
 
         if (interval == 0)
-            begin_measuring(worker, plan->measure_begin_ns);
+            begin_measuring(worker);
         if (iterations > 0 && !serve(worker, interval, iterations))
             break;
     }

@@ -36,7 +36,7 @@ struct qa_worker {
     alignas(QA_CACHE_SEPARATION) uint64_t state;
     uint64_t requests;   /* finished and counted */
     uint64_t unfinished; /* due in the measured time, not finished */
-    uint64_t first_ns;   /* its measured time begins ... */
+    uint64_t first_ns;   /* measured time begins ... */
     uint64_t last_ns;    /* ... and ends; both 0 when it never began */
     uint64_t cpu_ns;     /* CPU time in between */
     struct qa_histogram latency;
