@@ -1,0 +1,387 @@
+"""A pod template, wherever in an object it stands, as a :class:`Pod`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as AbstractMapping
+from typing import NamedTuple
+
+from quota_advisor.documents.suppressions import from_annotations
+from quota_advisor.documents.tree import (
+    Mapping,
+    Node,
+    is_list,
+    is_null,
+    is_scalar,
+    key_place,
+    pairs,
+    place,
+    scalar,
+    text,
+    what,
+)
+from quota_advisor.model.manifest import (
+    Amounts,
+    Container,
+    Misplaced,
+    Place,
+    Pod,
+    ResourceRef,
+    Resources,
+    Role,
+    Scalar,
+    WrongShape,
+)
+from quota_advisor.model.unit import Suppression
+
+_MAPPING = "a mapping"
+_LIST = "a list"
+_SCALAR = "a scalar"
+_NO_AMOUNTS: Amounts = {}
+_AMOUNTS = ("cpu", "memory")
+_PLACED_WRONG = ("limits", "requests", "cpu")
+_OS_LABELS = ("kubernetes.io/os", "beta.kubernetes.io/os")
+
+_WITH_SELECTOR = frozenset(("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"))
+_TEMPLATE_PATH = ("spec", "template", "spec")
+
+POD_PATHS = {
+    "Pod": ("spec",),
+    "PodTemplate": ("template", "spec"),
+    "CronJob": ("spec", "jobTemplate", *_TEMPLATE_PATH),
+    **dict.fromkeys((*sorted(_WITH_SELECTOR), "Job", "ReplicationController"), _TEMPLATE_PATH),
+}
+"""Where the kinds of the API itself hold a pod's spec."""
+
+_LISTS = (
+    ("initContainers", Role.INIT),
+    ("containers", Role.APP),
+    ("ephemeralContainers", Role.EPHEMERAL),
+)
+
+
+class Holder(NamedTuple):
+    """The object that holds a pod template.
+
+    Attributes:
+        file: Path as given by the user.
+        root: The object.
+        suppressions: Comments of its document.
+        patch: Its document has directives of a strategic merge patch.
+    """
+
+    file: str
+    root: Mapping
+    suppressions: tuple[Suppression, ...]
+    patch: bool
+
+
+class PodReading(NamedTuple):
+    """A pod, and a quantity in it that a template engine has yet to write."""
+
+    pod: Pod
+    template: Scalar | None
+
+
+def requests_with_defaults(resources: Resources) -> Amounts:
+    """Return requests as the API fills them in: a limit without a request is one."""
+    return {**resources.limits, **resources.requests}
+
+
+def read_pod(holder: Holder, template: Mapping, spec: Mapping, path: str) -> PodReading:
+    """Return the pod whose spec was found.
+
+    Args:
+        holder: The object.
+        template: The mapping around the spec; the object itself for a Pod.
+        spec: The pod's spec.
+        path: Where the spec is in the object.
+    """
+    return _Reader(holder, path).pod(template, spec)
+
+
+def read_misshapen(holder: Holder, path: str, found: Node) -> PodReading:
+    """Return a pod without containers, because something else stands where its spec should be."""
+    reader = _Reader(holder, path)
+    reader.wrong_shape(path, _MAPPING, found)
+    return reader.pod(holder.root, {"": holder.root[""], "initContainers": [0, 0]})
+
+
+class _Reader:
+    def __init__(self, holder: Holder, path: str) -> None:
+        self.holder = holder
+        self.path = path
+        self.wrong: list[WrongShape] = []
+        self.misplaced: list[Misplaced] = []
+        self.template: Scalar | None = None
+
+    def pod(self, template: Mapping, spec: Mapping) -> PodReading:
+        root = self.holder.root
+        metadata = self._metadata(root)
+        kind, api_version = text(root.get("kind")), text(root.get("apiVersion"))
+        containers = self._containers(spec)
+        annotations = self._annotations(metadata, template)
+        resources = self._resources(spec, self.path)
+        self._misplaced_in_object(kind, template, spec)
+        pod = Pod(
+            self.holder.file,
+            api_version,
+            kind,
+            text(metadata.get("name")) or _generated(metadata),
+            text(metadata.get("namespace")),
+            self.path,
+            containers,
+            resources,
+            self._volume_refs(spec) if "volumes" in spec else {},
+            annotations,
+            _is_windows(spec),
+            self.template is not None or self._is_partial(kind, api_version, containers),
+            self._suppressions(annotations),
+            tuple(self.wrong),
+            tuple(self.misplaced),
+            place(root),
+        )
+        return PodReading(pod, self.template)
+
+    # ---- around the containers
+
+    def _metadata(self, root: Mapping) -> Mapping:
+        metadata = root.get("metadata")
+        if type(metadata) is dict:
+            return metadata
+        if not is_null(metadata):
+            self.wrong_shape("metadata", _MAPPING, metadata)
+        return {}
+
+    def _annotations(self, metadata: Mapping, template: Mapping) -> AbstractMapping[str, Scalar]:
+        found: dict[str, Scalar] = {}
+        inner = template.get("metadata")
+        for holder in (metadata, inner if type(inner) is dict else {}):
+            annotations = holder.get("annotations")
+            if type(annotations) is dict:
+                for key, node in pairs(annotations):
+                    if value := scalar(node):
+                        found[key] = value
+        return found
+
+    def _suppressions(self, annotations: AbstractMapping[str, Scalar]) -> tuple[Suppression, ...]:
+        if not annotations:
+            return self.holder.suppressions
+        return (*self.holder.suppressions, *from_annotations(self.holder.file, annotations))
+
+    def _is_partial(self, kind: str, api_version: str, containers: tuple[Container, ...]) -> bool:
+        """Whether this is a patch: the API would refuse it as an object of its own."""
+        for container in containers:
+            if not container.image:
+                return True
+        root = self.holder.root
+        spec = root.get("spec")
+        if kind in _WITH_SELECTOR and api_version.startswith("apps/"):
+            return type(spec) is dict and is_null(spec.get("selector"))
+        if self.path == "spec" and kind != "Pod":
+            # An operator lays such containers over those that it makes.
+            return True
+        return not containers or self.holder.patch
+
+    # ---- containers
+
+    def _containers(self, spec: Mapping) -> tuple[Container, ...]:
+        found: list[Container] = []
+        for key, role in _LISTS:
+            nodes = spec.get(key)
+            if nodes is None:
+                continue
+            path = f"{self.path}.{key}"
+            if not is_list(nodes):
+                if key == "containers" or not is_null(nodes):
+                    self.wrong_shape(path, _LIST, nodes)
+                continue
+            for index, node in enumerate(nodes[2:]):
+                if type(node) is dict:
+                    found.append(self._container(role, node, f"{path}[{index}]"))
+                else:
+                    self.wrong_shape(f"{path}[{index}]", _MAPPING, node)
+        return tuple(found)
+
+    def _container(self, role: Role, node: Mapping, path: str) -> Container:
+        if role is Role.INIT and text(node.get("restartPolicy")) == "Always":
+            role = Role.SIDECAR
+        where = node[""]
+        name = node.get("name")
+        self._misplaced_in_container(node, path)
+        return Container(
+            role,
+            text(name) or path.rpartition(".")[2],
+            text(node.get("image")),
+            self._command(node, path) if "command" in node or "args" in node else (),
+            self._env(node["env"], path) if "env" in node else {},
+            self._resources(node, path),
+            Place(where[0], where[1]),
+            path,
+        )
+
+    def _command(self, node: Mapping, path: str) -> tuple[Scalar, ...]:
+        words: list[Scalar] = []
+        for key in ("command", "args"):
+            items = node.get(key)
+            if is_null(items):
+                continue
+            if not is_list(items):
+                self.wrong_shape(f"{path}.{key}", _LIST, items)
+                continue
+            for index, item in enumerate(items[2:]):
+                if is_scalar(item):
+                    words.append(Scalar._make(item))
+                else:
+                    self.wrong_shape(f"{path}.{key}[{index}]", _SCALAR, item)
+        return tuple(words)
+
+    def _env(self, node: Node, path: str) -> dict[str, Scalar | ResourceRef]:
+        found: dict[str, Scalar | ResourceRef] = {}
+        if not is_list(node):
+            if not is_null(node):
+                self.wrong_shape(f"{path}.env", _LIST, node)
+            return found
+        for index, item in enumerate(node[2:]):
+            if type(item) is not dict:
+                self.wrong_shape(f"{path}.env[{index}]", _MAPPING, item)
+            elif name := text(item.get("name")):
+                value = item.get("value")
+                held = scalar(value) if value is not None else _from(item.get("valueFrom"))
+                if held is not None:
+                    found[name] = held
+        return found
+
+    # ---- resources
+
+    def _resources(self, holder: Mapping, path: str) -> Resources:
+        node = holder.get("resources")
+        if type(node) is not dict:
+            if node is not None:
+                self.wrong_shape(f"{path}.resources", _MAPPING, node)
+            line, column = holder[""][:2]
+            return Resources(_NO_AMOUNTS, _NO_AMOUNTS, Place(line, column), present=False)
+        path = f"{path}.resources"
+        self._misplaced_in_resources(node, path)
+        line, column = node[""][:2]
+        return Resources(
+            self._amounts(node["requests"], f"{path}.requests") if "requests" in node else {},
+            self._amounts(node["limits"], f"{path}.limits") if "limits" in node else {},
+            Place(line, column),
+            present=True,
+        )
+
+    def _amounts(self, node: Node, path: str) -> Amounts:
+        if type(node) is not dict:
+            self.wrong_shape(path, _MAPPING, node)
+            return _NO_AMOUNTS
+        found: dict[str, Scalar] = {}
+        for name in _AMOUNTS:
+            value = node.get(name)
+            if value is None:
+                continue
+            if not is_scalar(value):
+                self.wrong_shape(f"{path}.{name}", _SCALAR, value)
+            elif "{" in value[0]:
+                self.template = self.template or Scalar._make(value)
+            elif not is_null(value):
+                found[name] = Scalar._make(value)
+        return found
+
+    def _misplaced_in_resources(self, node: Mapping, path: str) -> None:
+        for key in node:
+            if key in {"requests", "limits", ""}:
+                continue
+            if key in _AMOUNTS:
+                self._misplace(node, key, path, f"{path}.limits")
+            elif type(node[key]) is dict and ("cpu" in node[key] or "memory" in node[key]):
+                right = "requests" if "req" in key.lower() else "limits"
+                self._misplace(node, key, path, f"{path}.{right}")
+
+    def _misplaced_in_container(self, node: Mapping, path: str) -> None:
+        for key, value in node.items():
+            if key in {"limits", "requests"}:
+                self._misplace(node, key, path, f"{path}.resources.{key}")
+            elif key in _AMOUNTS:
+                self._misplace(node, key, path, f"{path}.resources.limits.{key}")
+            elif type(value) is dict and key != "resources":
+                for inner in ("resources", *_PLACED_WRONG):
+                    if inner in value:
+                        right = path if inner == "resources" else f"{path}.resources"
+                        self._misplace(value, inner, f"{path}.{key}", f"{right}.{inner}")
+
+    def _misplaced_in_object(self, kind: str, template: Mapping, spec: Mapping) -> None:
+        """Look above the containers; what a custom resource means by such keys is its own."""
+        belongs = f"{self.path}.containers[]"
+        for key in _PLACED_WRONG:
+            if key in spec:
+                self._misplace(spec, key, self.path, f"{belongs}.resources.{key}")
+        if kind not in POD_PATHS:
+            return
+        root = self.holder.root
+        holders = [("", root), ("metadata", root.get("metadata"))]
+        if template is not root:
+            holders.append((self.path.rpartition(".")[0], template))
+        if template is not root and self.path != "template.spec":
+            holders.append(("spec", root.get("spec")))
+        for path, holder in holders:
+            if type(holder) is dict:
+                for key in ("resources", *_PLACED_WRONG):
+                    if key in holder:
+                        right = belongs if key == "resources" else f"{belongs}.resources"
+                        self._misplace(holder, key, path, f"{right}.{key}")
+
+    # ---- volumes
+
+    def _volume_refs(self, spec: Mapping) -> dict[str, ResourceRef]:
+        """Return files of the downward API that hold resources."""
+        found: dict[str, ResourceRef] = {}
+        for volume in _mappings(spec["volumes"]):
+            sources = [volume]
+            if type(projected := volume.get("projected")) is dict:
+                sources += _mappings(projected.get("sources"))
+            for source in sources:
+                if type(downward := source.get("downwardAPI")) is dict:
+                    for item in _mappings(downward.get("items")):
+                        if ref := _from(item):
+                            found[text(item.get("path"))] = ref
+        return found
+
+    # ---- what is wrong
+
+    def wrong_shape(self, path: str, expected: str, node: Node) -> None:
+        line, column = place(node)
+        self.wrong.append(WrongShape(path, expected, what(node), line, column))
+
+    def _misplace(self, holder: Mapping, key: str, path: str, belongs: str) -> None:
+        line, column = key_place(holder, key)
+        where = f"{path}.{key}" if path else key
+        self.misplaced.append(Misplaced(key, where, belongs, line, column))
+
+
+def _from(node: Node) -> ResourceRef | None:
+    """Return the resource that an environment variable or a file takes its value from."""
+    ref = node.get("resourceFieldRef") if type(node) is dict else None
+    if type(ref) is not dict or (resource := scalar(ref.get("resource"))) is None:
+        return None
+    container = text(ref.get("containerName")) or None
+    divisor = scalar(ref.get("divisor"))
+    return ResourceRef(resource.text, divisor, container, resource.line, resource.column)
+
+
+def _mappings(node: Node) -> list[Mapping]:
+    return [item for item in node[2:] if type(item) is dict] if is_list(node) else []
+
+
+def _generated(metadata: Mapping) -> str:
+    prefix = text(metadata.get("generateName"))
+    return f"{prefix}*" if prefix else ""
+
+
+def _is_windows(spec: Mapping) -> bool:
+    system = spec.get("os")
+    if type(system) is dict and text(system.get("name")).lower() == "windows":
+        return True
+    selector = spec.get("nodeSelector")
+    if type(selector) is not dict:
+        return False
+    return any(text(selector.get(label)).lower() == "windows" for label in _OS_LABELS)

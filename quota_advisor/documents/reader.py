@@ -1,0 +1,191 @@
+"""One file, whatever it is, as model objects: what lint reads, in the order of the file."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterator
+
+from quota_advisor.documents.compose import is_compose, read_compose
+from quota_advisor.documents.json_tree import NotJsonError, read_json
+from quota_advisor.documents.names import is_quadlet, is_unit
+from quota_advisor.documents.objects import Source, read_objects
+from quota_advisor.documents.pods import PodReading
+from quota_advisor.documents.split import Interest, Part, documents, interest, whole
+from quota_advisor.documents.suppressions import MARK, from_comments
+from quota_advisor.documents.tree import BrokenDocumentError, Tree
+from quota_advisor.documents.unit_file import parse_unit_file
+from quota_advisor.documents.yaml_tree import read_yaml, without_marks
+from quota_advisor.model.manifest import (
+    ComposeService,
+    DocumentNote,
+    KubeletConfig,
+    LimitRange,
+    NoteKind,
+    Pod,
+    Quadlet,
+    ResourceQuota,
+)
+from quota_advisor.model.unit import UnitFile
+
+Document = (
+    Pod
+    | LimitRange
+    | ResourceQuota
+    | ComposeService
+    | KubeletConfig
+    | Quadlet
+    | UnitFile
+    | DocumentNote
+)
+
+_LONE_RETURN = re.compile(rb"\r(?!\n)")
+_WORTH_PARSING = (b"ontainers", b'"services"', b"LimitRange", b"ResourceQuota", b"KubeletConf")
+_HEAD_BYTES = 8192
+
+
+def read_file(name: str, data: bytes) -> Iterator[Document]:
+    """Yield everything of interest in a file; no content makes this raise.
+
+    Args:
+        name: Path as given by the user; unit files and quadlets are known by it.
+        data: Content of the file.
+    """
+    if is_quadlet(name):
+        yield Quadlet(name, parse_unit_file(name, data))
+    elif is_unit(name):
+        yield parse_unit_file(name, data)
+    else:
+        yield from read_manifest(name, data)
+
+
+def read_manifest(name: str, data: bytes) -> Iterator[Document]:
+    """Yield everything of interest in YAML or JSON, whatever the file is called."""
+    try:
+        text = to_utf8(data)
+    except UnicodeDecodeError as error:
+        yield DocumentNote(name, NoteKind.UNREADABLE, f"the text is not {error.encoding}", 1, 1)
+        return
+    if 0 in text[:_HEAD_BYTES]:
+        if any(word in text for word in _WORTH_PARSING):
+            yield DocumentNote(name, NoteKind.UNREADABLE, "the file is binary", 1, 1)
+        return
+    yield from read_part(name, text, whole(text))
+
+
+def to_utf8(data: bytes) -> bytes:
+    """Return a file in UTF-8, without byte order mark and without lone carriage returns.
+
+    Raises:
+        UnicodeDecodeError: A byte order mark promises UTF-16, and it is not.
+    """
+    if data.startswith(codecs.BOM_UTF8):
+        data = data[len(codecs.BOM_UTF8) :]
+    elif data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        data = data.decode("utf-16").encode("utf-8", "replace")
+    return _LONE_RETURN.sub(b"\n", data) if b"\r" in data else data
+
+
+def read_part(name: str, data: bytes, part: Part) -> Iterator[Document]:
+    """Yield everything of interest in some documents of a file.
+
+    Args:
+        name: Path as given by the user.
+        data: The whole file as :func:`to_utf8` returns it.
+        part: Which documents: ``whole(data)``, or one of ``split_points(data, …)``.
+    """
+    yield from _File(name, data).read(part)
+
+
+class _File:
+    def __init__(self, name: str, data: bytes) -> None:
+        self.name = name
+        self.data = data
+        self._templates = False
+
+    def read(self, part: Part) -> Iterator[Document]:
+        if self.data[part.start : part.start + 64].lstrip()[:1] in (b"{", b"["):
+            try:
+                yield from self._json(part)
+            except NotJsonError:
+                pass
+            else:
+                return
+        for document in documents(self.data, part):
+            wanted = interest(self.data, document)
+            if wanted is not Interest.NOTHING:
+                yield from self._document(document, wanted)
+
+    # ---- JSON
+
+    def _json(self, part: Part) -> Iterator[Document]:
+        raw = self.data[part.start : part.end]
+        if not any(word in raw for word in _WORTH_PARSING):
+            # Whether it is JSON or not: there is nothing in it.
+            return
+        prune = not any(word in raw for word in _WORTH_PARSING[1:])
+        try:
+            trees = list(read_json(raw.decode("utf-8"), prune=prune))
+        except UnicodeDecodeError:
+            raise NotJsonError from None
+        except BrokenDocumentError as error:
+            yield self._broken(error)
+            return
+        for tree in trees:
+            yield from self._tree(tree, Source(self.name, (), b"$patch" in raw))
+
+    # ---- YAML
+
+    def _document(self, part: Part, wanted: Interest) -> Iterator[Document]:
+        data = without_marks(self.data[part.start : part.end])
+        try:
+            tree = read_yaml(data, part.line, prune=wanted is Interest.PODS)
+            if is_compose(tree.root):
+                tree = read_yaml(data, part.line, prune=False, written_wins=True)
+        except BrokenDocumentError as error:
+            yield from self._cannot_read(error)
+            return
+        comments = from_comments(self.name, data, part.line) if MARK in data else ()
+        yield from self._tree(tree, Source(self.name, comments, b"$patch" in data))
+
+    def _tree(self, tree: Tree, source: Source) -> Iterator[Document]:
+        compose = is_compose(tree.root)
+        for key, line, column in tree.duplicates:
+            text = f"the key {key!r} is written twice; the later one counts"
+            yield DocumentNote(self.name, NoteKind.DUPLICATE_KEY, text, line, column)
+        if tree.tags and not compose:
+            tag, line, column = tree.tags[0]
+            yield DocumentNote(
+                self.name, NoteKind.SKIPPED, f"the tag {tag} is not one of YAML's", line, column
+            )
+        elif compose:
+            yield from read_compose(self.name, tree.root, source.suppressions)
+        elif tree.root is not None:
+            yield from self._objects(source, tree)
+
+    def _objects(self, source: Source, tree: Tree) -> Iterator[Document]:
+        for found in read_objects(source, tree.root):
+            if not isinstance(found, PodReading):
+                yield found
+                continue
+            if found.template is not None:
+                yield from self._render_first(found.template.line, found.template.column)
+            yield found.pod
+
+    # ---- what cannot be read
+
+    def _cannot_read(self, error: BrokenDocumentError) -> Iterator[DocumentNote]:
+        if error.template:
+            yield from self._render_first(error.line, error.column)
+        else:
+            yield self._broken(error)
+
+    def _render_first(self, line: int, column: int) -> Iterator[DocumentNote]:
+        if not self._templates:
+            self._templates = True
+            text = "a template: render it and lint what comes out"
+            yield DocumentNote(self.name, NoteKind.RENDER_FIRST, text, line, column)
+
+    def _broken(self, error: BrokenDocumentError) -> DocumentNote:
+        kind = NoteKind.UNREADABLE if error.limit else NoteKind.BROKEN
+        return DocumentNote(self.name, kind, error.reason, error.line, error.column)

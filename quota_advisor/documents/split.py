@@ -1,0 +1,158 @@
+"""A YAML file as documents, and which of them can hold anything of interest.
+
+``---`` at the start of a line, followed by white space or nothing, ends a document wherever it
+stands: YAML allows it neither in a quoted scalar nor in a flow collection, and a block scalar is
+indented by at least one blank. So documents can be told apart without being parsed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from enum import Enum
+from typing import NamedTuple
+
+from quota_advisor.documents.pods import POD_PATHS
+
+_MARK = b"\n---"
+_AFTER_MARK = (b" ", b"\t", b"\n", b"\r", b"")
+_BLANK_REST = re.compile(rb"---[ \t]*(#[^\n]*)?(\r?\n|\Z)")
+
+
+class Part(NamedTuple):
+    """A run of whole documents, or one document.
+
+    Attributes:
+        start: Offset of its first byte.
+        end: Offset after its last one.
+        line: Number of the line on which it starts.
+    """
+
+    start: int
+    end: int
+    line: int
+
+
+class Interest(Enum):
+    """What a document can hold, judged by a few words in it."""
+
+    NOTHING = "nothing"
+    PODS = "pods"
+    ANYTHING = "anything"
+
+
+def whole(data: bytes) -> Part:
+    """Return a file as one part."""
+    return Part(0, len(data), 1)
+
+
+def documents(data: bytes, part: Part) -> Iterator[Part]:
+    """Yield the documents of a part of a file; blank ones are among them."""
+    start, line = part.start, part.line
+    if data.startswith(b"---", start, part.end) and _is_mark(data, start, part.end):
+        start, line = _behind_mark(data, start, part.end, line)
+    while start < part.end:
+        end = _next_mark(data, start, part.end)
+        yield Part(start, end, line)
+        if end >= part.end:
+            return
+        line += data.count(b"\n", start, end)
+        start, line = _behind_mark(data, end, part.end, line)
+
+
+def _next_mark(data: bytes, start: int, end: int) -> int:
+    """Return where the next ``---`` line begins, or the end."""
+    at = start
+    while (found := data.find(_MARK, at, end)) >= 0:
+        if _is_mark(data, found + 1, end):
+            # The mark of a document whose content begins beside it belongs to that document.
+            return found + 1
+        at = found + 1
+    return end
+
+
+def _is_mark(data: bytes, at: int, end: int) -> bool:
+    return data[at + 3 : min(at + 4, end)] in _AFTER_MARK
+
+
+def _behind_mark(data: bytes, at: int, end: int, line: int) -> tuple[int, int]:
+    """Step over a ``---`` line, unless a document begins on it."""
+    match = _BLANK_REST.match(data, at, end)
+    return (match.end(), line + 1) if match else (at, line)
+
+
+def split_points(data: bytes, parts: int) -> list[Part]:
+    """Split a file into about equal parts, each of whole documents, for as many readers.
+
+    Args:
+        data: The file, as :func:`quota_advisor.documents.reader.to_utf8` returns it.
+        parts: How many at most.
+    """
+    found: list[Part] = []
+    start, line = 0, 1
+    for number in range(1, parts + 1):
+        at = max(start, len(data) * number // parts)
+        end = _next_mark(data, at, len(data)) if number < parts else len(data)
+        if end > start:
+            found.append(Part(start, end, line))
+            line += data.count(b"\n", start, end)
+            start = end
+    return found
+
+
+# ---- interest
+
+_SKIPPED_KINDS = (b"CustomResourceDefinition", b"ConfigMap", b"Secret")
+"""Kinds that hold no pod template; their texts may look like some."""
+
+_EXACT_KINDS = (b"LimitRange", b"ResourceQuota", b"KubeletConfiguration")
+_POD_KINDS = frozenset(kind.encode() for kind in POD_PATHS)
+"""Kinds that say something even without containers: that these are missing."""
+
+_KIND = re.compile(rb"""["']?([A-Za-z]+)["']?[ \t\r]*(?:#|\n|\Z)""")
+_TEMPLATE_LINE = re.compile(
+    rb"^\{[{%]|^[ ]*(?:- +)*(?:\{[{%]|[\w./\"'$-]+:[ ]+\{[{%])",
+    re.MULTILINE,
+)
+_SERVICES = (b"\nservices:", b'"services"')
+
+
+def interest(data: bytes, part: Part) -> Interest:
+    """Return what a document can hold.
+
+    A broken document that can hold nothing of interest stays unnoticed: this is no YAML linter.
+    """
+    start, end = part.start, part.end
+    kind = _kind(data, start, end)
+    if kind in _SKIPPED_KINDS:
+        return Interest.NOTHING
+    if any(data.find(word, start, end) >= 0 for word in _EXACT_KINDS):
+        return Interest.ANYTHING
+    if not kind and _has_services(data, start, end):
+        return Interest.ANYTHING
+    if kind in _POD_KINDS or data.find(b"ontainers", start, end) >= 0:
+        return Interest.PODS
+    if data.find(b"{{", start, end) < 0 and data.find(b"{%", start, end) < 0:
+        return Interest.NOTHING
+    # Only what is a template outside of texts; a dashboard may hold braces in its texts.
+    return Interest.ANYTHING if _TEMPLATE_LINE.search(data, start, end) else Interest.NOTHING
+
+
+def _has_services(data: bytes, start: int, end: int) -> bool:
+    if data.startswith(b"services:", start, end):
+        return True
+    return any(data.find(word, start, end) >= 0 for word in _SERVICES)
+
+
+def _kind(data: bytes, start: int, end: int) -> bytes:
+    """Return the kind of a document in block style, if there is exactly one at its margin."""
+    at = start if data.startswith(b"kind:", start, end) else data.find(b"\nkind:", start, end) + 1
+    if at <= start and not data.startswith(b"kind:", start, end):
+        return b""
+    value = at + len(b"kind:")
+    while data[value : value + 1] == b" ":
+        value += 1
+    match = _KIND.match(data, value, end)
+    if match is None or data.find(b"\nkind:", value, end) >= 0:
+        return b""
+    return match[1]

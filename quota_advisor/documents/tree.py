@@ -1,0 +1,192 @@
+"""The light tree that every reader of YAML and JSON makes, and how to look into it.
+
+It is what ``json.loads`` can make without help, because the native reader answers in JSON:
+
+- a scalar is ``[text, plain, line, column]``,
+- a list is ``[line, column, item, …]``,
+- a mapping is a dictionary; the key ``""`` holds ``[line, column]`` of the mapping and then line
+  and column of every other key, in order. A document's own empty keys are left out.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any, NamedTuple, TypeAlias, TypeGuard
+
+from quota_advisor.model.manifest import Place, Scalar
+
+Node: TypeAlias = Any
+"""A list or a dictionary as described above."""
+
+Mapping: TypeAlias = dict[str, Any]
+
+PLACES = ""
+"""Key of a mapping under which its places stand; no key that a rule asks for is empty."""
+
+NULLS = frozenset(("", "~", "null", "Null", "NULL"))
+
+MAX_DEPTH = 256
+"""Deeper documents are refused. Real ones stay below 60; the API server takes 10 000."""
+
+MAX_NODES = 2_000_000
+"""Values in one document, aliases followed; more are refused."""
+
+STRONG_KEYS = frozenset(
+    (
+        "containers",
+        "initContainers",
+        "ephemeralContainers",
+        "limits",
+        "requests",
+        "cpu",
+        "resourceFieldRef",
+    )
+)
+"""Keys that make everything around them worth keeping."""
+
+WEAK_KEYS = frozenset(
+    (
+        "$patch",
+        "annotations",
+        "apiVersion",
+        "args",
+        "beta.kubernetes.io/os",
+        "command",
+        "containerName",
+        "divisor",
+        "env",
+        "generateName",
+        "image",
+        "items",
+        "kind",
+        "kubernetes.io/os",
+        "memory",
+        "metadata",
+        "name",
+        "namespace",
+        "nodeSelector",
+        "os",
+        "path",
+        "resource",
+        "resources",
+        "restartPolicy",
+        "selector",
+        "spec",
+        "template",
+        "value",
+        "valueFrom",
+    )
+)
+"""Keys that are kept wherever the mapping around them is."""
+
+OPEN_KEYS = frozenset(("annotations",))
+"""Keys of mappings in which every scalar is kept."""
+
+
+class Duplicate(NamedTuple):
+    """A key that its mapping already has; the later value counts."""
+
+    key: str
+    line: int
+    column: int
+
+
+class UnknownTag(NamedTuple):
+    """A tag that is not one of YAML's own."""
+
+    tag: str
+    line: int
+    column: int
+
+
+class Tree(NamedTuple):
+    """One document as a tree.
+
+    Attributes:
+        root: Its value; None for a document of comments and blanks.
+        duplicates: Keys written twice.
+        tags: Tags that the API would refuse.
+    """
+
+    root: Node
+    duplicates: tuple[Duplicate, ...] = ()
+    tags: tuple[UnknownTag, ...] = ()
+
+
+class BrokenDocumentError(Exception):
+    """A document that cannot be read.
+
+    Attributes:
+        reason: What is wrong with it, in one line.
+        line: Where.
+        column: Where.
+        template: It breaks off at what looks like a template.
+        limit: It is too large or too deep, not malformed.
+    """
+
+    def __init__(
+        self, reason: str, line: int, column: int, *, template: bool = False, limit: bool = False
+    ) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.line = line
+        self.column = column
+        self.template = template
+        self.limit = limit
+
+
+def is_scalar(node: Node) -> TypeGuard[list[Any]]:
+    """Whether a node is a scalar, null included."""
+    return type(node) is list and type(node[0]) is str
+
+
+def is_list(node: Node) -> TypeGuard[list[Any]]:
+    """Whether a node is a list."""
+    return type(node) is list and type(node[0]) is not str
+
+
+def is_null(node: Node) -> bool:
+    """Whether a node is absent or one of YAML's spellings of null, unquoted."""
+    if node is None:
+        return True
+    return type(node) is list and node[0] in NULLS and node[1] is True
+
+
+def place(node: Node) -> Place:
+    """Return where a node begins."""
+    if type(node) is dict:
+        return Place(*node[PLACES][:2])
+    return Place(*node[2:4]) if is_scalar(node) else Place(*node[:2])
+
+
+def key_place(mapping: Mapping, key: str) -> Place:
+    """Return where a key of a mapping stands."""
+    index = 2 * next(i for i, name in enumerate(mapping) if name == key)
+    return Place(*mapping[PLACES][index : index + 2])
+
+
+def scalar(node: Node) -> Scalar | None:
+    """Return a scalar that has a value, else None."""
+    if type(node) is list and type(node[0]) is str and not (node[1] is True and node[0] in NULLS):
+        return Scalar._make(node)
+    return None
+
+
+def text(node: Node) -> str:
+    """Return the text of a scalar that has a value, else an empty text."""
+    found = scalar(node)
+    return found.text if found else ""
+
+
+def pairs(mapping: Mapping) -> islice[tuple[str, Node]]:
+    """Return the entries of a mapping without its places."""
+    return islice(mapping.items(), 1, None)
+
+
+def what(node: Node) -> str:
+    """Return what a node is, for people."""
+    if type(node) is dict:
+        return "a mapping"
+    if is_null(node):
+        return "nothing"
+    return "a scalar" if is_scalar(node) else "a list"
