@@ -233,7 +233,9 @@ def _file(
             return
     for entry in config.suppress:
         if entry.rule == finding.rule and fnmatch.fnmatchcase(finding.subject.name, entry.subject):
-            results.suppressed.append(SuppressedFinding(finding=finding, reason=entry.reason))
+            results.suppressed.append(
+                SuppressedFinding(finding=finding, reason=entry.reason, external=True)
+            )
             return
     results.findings.append(finding)
 

@@ -12,14 +12,14 @@ PACKAGE = Path(__file__).parent.parent / "quota_advisor"
 
 ORDER = (
     "errors", "units", "model", "documents", "sim", "catalog", "config",
-    "config_file", "engine", "checks",
+    "config_file", "baseline", "engine", "checks",
     "collect", "render", "apply", "probe", "cli",
 )  # fmt: skip
 """From the inside out. ``documents`` is text turned into model types, live and in CI."""
 
 STRANGERS = {
     "documents": {"sim"},
-    "collect": {"sim", "catalog", "config", "config_file", "engine", "checks"},
+    "collect": {"sim", "catalog", "config", "config_file", "baseline", "engine", "checks"},
     "render": {"collect", "checks", "engine", "documents"},
     "apply": {"collect", "checks", "engine", "render"},
     "probe": {"checks", "engine", "config"},

@@ -21,6 +21,7 @@ EXIT_INTERRUPTED = 130
 
 _COMMANDS = {
     "audit": "Find the CPU quotas that hurt on a host.",
+    "lint": "Find the CPU quotas that hurt in manifests and unit files.",
     "explain": "Say why a rule exists and what to do about its findings.",
     "probe": "Measure on this node what a quota does to latency and throughput.",
     "rules": "List the rules.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import quota_advisor.checks  # noqa: F401 - registers every check
@@ -19,10 +19,17 @@ from quota_advisor.model.workload import Workload, join
 
 @dataclass(frozen=True, slots=True)
 class Rulebook:
-    """The rules to run and the settings that go with them."""
+    """The rules to run and the settings that go with them.
+
+    Attributes:
+        rules: With the user's settings.
+        config: The user's settings.
+        chosen: The rules that the command line leaves, as shipped.
+    """
 
     rules: Catalog
     config: Config
+    chosen: Catalog = field(default_factory=dict)
 
 
 def load_rulebook(output: Output) -> Rulebook:
@@ -35,7 +42,7 @@ def load_rulebook(output: Output) -> Rulebook:
     path = output.config or find_config(Path.cwd())
     config = Config() if path is None else _load_config(path, catalog)
     chosen = select_rules(catalog, output.select, output.ignore)
-    return Rulebook(apply_config(chosen, config, keep=output.select), config)
+    return Rulebook(apply_config(chosen, config, keep=output.select), config, chosen)
 
 
 def _load_config(path: Path, catalog: Catalog) -> Config:

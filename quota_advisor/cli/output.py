@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -13,27 +14,35 @@ from quota_advisor.cli.options import Output
 from quota_advisor.config import did_you_mean
 from quota_advisor.errors import CollectError, UsageError
 from quota_advisor.model.report import Report
-from quota_advisor.render import FORMATS, renderers
+from quota_advisor.render import FORMATS, render
 from quota_advisor.render.view import View
 
 
-def show(report: Report, output: Output) -> None:
+def show(report: Report, output: Output, *, stdout: bool = True) -> None:
     """Write the report in every format asked for; what could not be looked at goes to stderr.
+
+    Args:
+        report: The report.
+        output: Where and how to show it.
+        stdout: Whether standard output is for the report; if not, only files are written.
 
     Raises:
         UsageError: A format does not exist, or two want standard output.
         CollectError: A file cannot be written.
     """
     for name, target in parse_formats(output.formats):
+        if target is None and not stdout:
+            continue
         to_terminal = target is None and sys.stdout.isatty()
-        view = View(
+        view = replace(
+            present_view(),
             width=shutil.get_terminal_size().columns if to_terminal else 0,
             color=to_terminal and "NO_COLOR" not in os.environ,
             wide=output.wide,
             all=output.everything,
             verbose=output.verbose,
         )
-        text = renderers()[name](report, view)
+        text = render(name, report, view)
         if target is None:
             # Bytes, so that a name that this terminal cannot show never stops the report.
             encoding = sys.stdout.encoding or "utf-8"
@@ -41,6 +50,13 @@ def show(report: Report, output: Output) -> None:
         else:
             write_file(target, text)
     _say_what_is_missing(report)
+
+
+def present_view() -> View:
+    """Return a view that knows where paths start and which repository they are in."""
+    here = Path.cwd()
+    tops = (d for d in (here, *here.parents) if (d / ".git").exists())
+    return View(directory=str(here), top=str(next(tops, here)))
 
 
 def parse_formats(formats: tuple[str, ...]) -> list[tuple[str, Path | None]]:

@@ -128,10 +128,15 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuppressedFinding:
-    """A finding that a comment or the configuration asked to leave out, with the reason given."""
+    """A finding that somebody asked to leave out, with the reason given.
+
+    Attributes:
+        external: The wish stands in the configuration or a baseline, not in the file itself.
+    """
 
     finding: Finding
     reason: str
+    external: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import importlib
+from collections.abc import Callable
+from typing import cast
 
 from quota_advisor.model.report import Report
 from quota_advisor.render.view import View
 
 Renderer = Callable[[Report, View], str]
 
-FORMATS = ("table", "json", "markdown")
+_MODULES = {
+    "table": "table",
+    "json": "json_v1",
+    "markdown": "markdown",
+    "sarif": "sarif",
+    "junit": "junit",
+    "github": "github",
+}
+
+FORMATS = tuple(_MODULES)
 
 
-def renderers() -> Mapping[str, Renderer]:
-    """Return every output format by name."""
-    # Imported here: the JSON models alone take longer to build than --help may.
-    from quota_advisor.render.json_v1 import render as json  # noqa: PLC0415
-    from quota_advisor.render.markdown import render as markdown  # noqa: PLC0415
-    from quota_advisor.render.table import render as table  # noqa: PLC0415
-
-    return dict(zip(FORMATS, (table, json, markdown), strict=True))
+def render(name: str, report: Report, view: View) -> str:
+    """Return a report in one of the formats."""
+    module = "lint_table" if name == "table" and report.command == "lint" else _MODULES[name]
+    # Imported when used: the models of JSON alone take longer to build than a file to lint.
+    found = importlib.import_module(f"quota_advisor.render.{module}")
+    return cast("Renderer", found.render)(report, view)

@@ -15,6 +15,8 @@ class View:
         wide: Show every column.
         all: Show workloads without a limit and without findings too.
         verbose: List what was skipped and suppressed, with reasons.
+        directory: Where relative paths start.
+        top: The top of the repository around it; the directory itself outside of one.
     """
 
     width: int = 0
@@ -22,3 +24,5 @@ class View:
     wide: bool = False
     all: bool = False
     verbose: bool = False
+    directory: str = "/"
+    top: str = "/"

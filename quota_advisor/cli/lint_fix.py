@@ -1,0 +1,111 @@
+"""Make or show the fixes that are certain."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import click
+
+from quota_advisor.apply import fixes
+from quota_advisor.apply.rewrite import rewrite
+from quota_advisor.cli.linting import Linted
+from quota_advisor.collect.lint_inputs import FileKind, InputFile, Inputs, read_input
+
+MAX_PASSES = 5
+"""One fix can make the next possible: a key is renamed and then moved."""
+
+Relint = Callable[[Inputs], Linted]
+
+
+@dataclass(slots=True)
+class Change:
+    """What becomes of one file.
+
+    Attributes:
+        file: The file.
+        old: Its content.
+        new: Its content with every fix made.
+        why: One line a fix.
+    """
+
+    file: InputFile
+    old: bytes
+    new: bytes
+    why: list[str] = field(default_factory=list)
+
+
+def changes(inputs: Inputs, linted: Linted, relint: Relint) -> list[Change]:
+    """Return the files that fixes change. Nothing is written.
+
+    Args:
+        inputs: What was linted.
+        linted: What came of it.
+        relint: Lints other inputs in the same way.
+    """
+    found: dict[str, Change] = {}
+    files = {file.path: file for file in inputs.files if file.kind is FileKind.UNIT}
+    for _ in range(MAX_PASSES):
+        wanted = {(f.rule, f.location) for f in linted.report.results.findings if f.location}
+        planned = fixes.plan(linted.units, wanted)
+        if not _apply(planned, files, found):
+            break
+        linted = relint(Inputs(files=list(files.values())))
+    return [found[path] for path in sorted(found)]
+
+
+def _apply(planned: list[fixes.Fix], files: dict[str, InputFile], found: dict[str, Change]) -> bool:
+    """Make fixes in memory; return whether any was made."""
+    by_file: dict[str, list[fixes.Fix]] = {}
+    for fix in planned:
+        by_file.setdefault(fix.place.file, []).append(fix)
+    changed = False
+    for path, own in by_file.items():
+        file = files[path]
+        if not file.real:
+            continue
+        before = read_input(file)
+        after = fixes.apply(before, own)
+        if after is None or after == before:
+            continue
+        change = found.setdefault(path, Change(file, before, after))
+        change.new = after
+        change.why += [f"{path}:{fix.place.line}: {fix.why}" for fix in own]
+        files[path] = dataclasses.replace(file, data=after, size=len(after))
+        changed = True
+    return changed
+
+
+def show_diff(made: list[Change]) -> None:
+    """Write a unified diff of all changes to standard output, the reasons to standard error."""
+    for change in made:
+        for line in change.why:
+            click.echo(f"would fix {line}", err=True)
+        click.echo("".join(_diff(change)).encode("utf-8", "surrogateescape"), nl=False)
+
+
+def write(made: list[Change]) -> None:
+    """Change the files, and say on standard error what was changed.
+
+    Raises:
+        CollectError: A file cannot be written, or is no longer what was linted.
+    """
+    for change in made:
+        rewrite(Path(change.file.real), change.old, change.new)
+        for line in change.why:
+            click.echo(f"fixed {line}", err=True)
+
+
+def _diff(change: Change) -> Iterator[str]:
+    old, new = (
+        data.decode("utf-8", "surrogateescape").split("\n") for data in (change.old, change.new)
+    )
+    # Only line feeds end lines here: a carriage return is part of what must not change.
+    before = [f"{line}\n" for line in old[:-1]] + [line for line in old[-1:] if line]
+    after = [f"{line}\n" for line in new[:-1]] + [line for line in new[-1:] if line]
+    path = change.file.path
+    for line in difflib.unified_diff(before, after, f"a/{path}", f"b/{path}"):
+        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"

@@ -1,0 +1,272 @@
+"""Judge pieces of the input: what each worker of lint does, and what it reports back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import quota_advisor.checks  # noqa: F401 - registers every check
+from quota_advisor.catalog import Catalog
+from quota_advisor.collect.ignored import Patterns
+from quota_advisor.collect.lint_inputs import FileKind
+from quota_advisor.collect.lint_pieces import Piece, read_piece
+from quota_advisor.config import Config, apply_config, overridden
+from quota_advisor.documents.reader import Document, read_manifest, read_part, to_utf8
+from quota_advisor.documents.split import Part
+from quota_advisor.documents.unit_file import parse_unit_file
+from quota_advisor.engine import Plan, Scope, run
+from quota_advisor.model.finding import Skipped
+from quota_advisor.model.host import Problem
+from quota_advisor.model.lint import LintContext, PodCase, SameLimit
+from quota_advisor.model.manifest import (
+    ComposeService,
+    DocumentNote,
+    KubeletConfig,
+    LimitRange,
+    Pod,
+    Quadlet,
+    ResourceQuota,
+    Role,
+)
+from quota_advisor.model.report import Results
+from quota_advisor.model.source import Location
+from quota_advisor.model.unit import Assignment, UnitConfig
+
+MARKS = (b"LimitRange", b"ResourceQuota")
+"""Bytes that every file with namespace-wide settings holds: the others are not read for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The rules to run, as the user set them.
+
+    Attributes:
+        catalog: Rules that the command line leaves.
+        keep: Rules that it asks for by name.
+        config: The configuration.
+        verbose: Keep each thing that could not be judged, not one of a kind.
+    """
+
+    catalog: Catalog
+    keep: tuple[str, ...]
+    config: Config
+    verbose: bool
+
+
+@dataclass(slots=True)
+class Surroundings:
+    """What some documents say about all others of their namespace."""
+
+    limit_ranges: dict[str, LimitRange] = field(default_factory=dict)
+    resource_quotas: dict[str, ResourceQuota] = field(default_factory=dict)
+
+    def note(self, document: object) -> None:
+        """Take in a document if it is of that sort; of several the first by path counts."""
+        if isinstance(document, LimitRange):
+            known = self.limit_ranges.get(document.namespace)
+            if known is None or _place(document) < _place(known):
+                self.limit_ranges[document.namespace] = document
+        elif isinstance(document, ResourceQuota):
+            other = self.resource_quotas.get(document.namespace)
+            if other is None or _place(document) < _place(other):
+                self.resource_quotas[document.namespace] = document
+
+    def add(self, other: Surroundings) -> None:
+        """Take in what was found elsewhere."""
+        for document in (*other.limit_ranges.values(), *other.resource_quotas.values()):
+            self.note(document)
+
+
+def _place(document: LimitRange | ResourceQuota) -> tuple[object, ...]:
+    return (document.file, document.place)
+
+
+@dataclass(slots=True)
+class Tally:
+    """CPU limits and the workloads that have them."""
+
+    limits: dict[str, dict[str, Location]] = field(default_factory=dict)
+
+    def count(self, limit: str, name: str, place: Location) -> None:
+        """Count a limit once for each workload of that name."""
+        names = self.limits.setdefault(limit, {})
+        if name not in names or place < names[name]:
+            names[name] = place
+
+    def add(self, other: Tally) -> None:
+        """Add what was counted elsewhere."""
+        for limit, names in other.limits.items():
+            for name, place in names.items():
+                self.count(limit, name, place)
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of some pieces, in a form that adds up in any order."""
+
+    results: Results = field(default_factory=Results)
+    problems: list[Problem] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    tally: Tally = field(default_factory=Tally)
+
+    def add(self, other: Outcome) -> None:
+        """Add what came of other pieces."""
+        _extend(self.results, other.results)
+        self.problems += other.problems
+        self.notes += other.notes
+        self.tally.add(other.tally)
+
+
+class Judge:
+    """Judges pieces and units; one for each process.
+
+    Args:
+        settings: The rules to run.
+        context: What is known besides the files.
+    """
+
+    def __init__(self, settings: Settings, context: LintContext) -> None:
+        self._settings = settings
+        self._context = context
+        self._overrides = _override_patterns(settings.config)
+        self._plans: dict[tuple[int, ...], Plan] = {}
+
+    def look_around(self, pieces: Iterable[Piece]) -> Surroundings:
+        """Return what the pieces say about other documents; few of them need to be parsed."""
+        found = Surroundings()
+        for piece in pieces:
+            try:
+                data = read_piece(piece)
+            except OSError:
+                continue  # it is reported when it is judged
+            if any(mark in data for mark in MARKS):
+                for document in _documents(piece, data):
+                    found.note(document)
+        return found
+
+    def surround(self, surroundings: Surroundings) -> None:
+        """Judge from now on with the settings of the whole input."""
+        self._context = replace(
+            self._context,
+            limit_ranges=surroundings.limit_ranges,
+            resource_quotas=surroundings.resource_quotas,
+        )
+
+    def judge(self, pieces: Iterable[Piece]) -> Outcome:
+        """Return what the rules say of some pieces."""
+        outcome = Outcome()
+        for piece in pieces:
+            try:
+                data = read_piece(piece)
+            except OSError as error:
+                reason = (error.strerror or str(error)).lower()
+                outcome.problems.append(Problem(subject=piece.file.path, reason=reason))
+                continue
+            self._judge_piece(piece, data, outcome)
+        if not self._settings.verbose:
+            outcome.results.skipped = one_of_a_kind(outcome.results.skipped)
+        return outcome
+
+    def _judge_piece(self, piece: Piece, data: bytes, outcome: Outcome) -> None:
+        scopes = []
+        for document in _documents(piece, data):
+            scopes.append(self._scope(document))
+            _count(document, outcome.tally)
+        known = [scope for scope in scopes if scope is not None]
+        if known:
+            config = self._settings.config
+            _extend(outcome.results, run(known, self._plan(piece.file.path), config))
+
+    def judge_units(self, units: Sequence[UnitConfig], outcome: Outcome) -> None:
+        """Judge the units of one tree."""
+        groups: dict[int, list[Scope]] = {}
+        plans: dict[int, Plan] = {}
+        for unit in units:
+            comments = tuple(s for file in unit.files for s in file.suppressions)
+            plan = self._plan(unit.files[-1].path if unit.files else unit.name)
+            plans[id(plan)] = plan
+            groups.setdefault(id(plan), []).append(Scope(unit, comments))
+            _count(unit, outcome.tally)
+        for key, scopes in groups.items():
+            _extend(outcome.results, run(scopes, plans[key], self._settings.config))
+
+    def judge_tally(self, outcome: Outcome) -> None:
+        """Judge what only all files together show."""
+        scopes = [
+            Scope(SameLimit(limit, tuple(sorted(names)), min(names.values())))
+            for limit, names in sorted(outcome.tally.limits.items())
+        ]
+        _extend(outcome.results, run(scopes, self._plan(""), self._settings.config))
+
+    def _scope(self, document: Document) -> Scope | None:
+        match document:
+            case Pod():
+                return Scope(PodCase(document, self._context), document.suppressions)
+            case ComposeService() | KubeletConfig():
+                return Scope(document, document.suppressions)
+            case Quadlet():
+                return Scope(document, document.unit.suppressions)
+            case DocumentNote():
+                return Scope(document)
+            case _:
+                return None
+
+    def _plan(self, path: str) -> Plan:
+        """Return the rules for a file: overrides for its path included."""
+        key = tuple(i for i, patterns in enumerate(self._overrides) if patterns.covers_file(path))
+        if key not in self._plans:
+            config = self._settings.config
+            own = overridden(config, (config.overrides[i] for i in key)) if key else config
+            rules = apply_config(self._settings.catalog, own, keep=self._settings.keep)
+            self._plans[key] = Plan(rules)
+        return self._plans[key]
+
+
+def one_of_a_kind(skipped: Iterable[Skipped]) -> list[Skipped]:
+    """Return what could not be judged once a rule and reason, whatever the number of subjects."""
+    kinds: dict[tuple[str, str], Skipped] = {}
+    for skip in skipped:
+        kinds.setdefault((skip.rule, skip.reason), skip)
+    return list(kinds.values())
+
+
+def _override_patterns(config: Config) -> list[Patterns]:
+    directory = config.directory or Path.cwd()
+    return [Patterns(override.paths, directory) for override in config.overrides]
+
+
+def _documents(piece: Piece, data: bytes) -> Iterator[Document]:
+    path = piece.file.path
+    if piece.file.kind is FileKind.QUADLET:
+        yield Quadlet(path, parse_unit_file(path, data))
+    elif piece.first_line == 1:
+        yield from read_manifest(path, data)
+    else:
+        text = to_utf8(data)
+        yield from read_part(path, text, Part(0, len(text), piece.first_line))
+
+
+def _extend(results: Results, more: Results) -> None:
+    results.findings += more.findings
+    results.suppressed += more.suppressed
+    results.skipped += more.skipped
+    results.errors += more.errors
+
+
+def _count(document: object, tally: Tally) -> None:
+    """Count the CPU limits of a document."""
+    match document:
+        case Pod(containers=containers):
+            for container in containers:
+                limit = container.resources.limits.get("cpu")
+                if limit is not None and container.role is not Role.EPHEMERAL:
+                    tally.count(limit.text, document.subject.name, document.at(limit))
+        case ComposeService(settings=settings):
+            cpus = settings.get("cpus") or settings.get("deploy.resources.limits.cpus")
+            if cpus is not None:
+                tally.count(f"{cpus.text} CPUs", document.name, document.at(cpus))
+        case UnitConfig(quota_from=Assignment() as quota) if quota.value:
+            # Instances of one template share their quota on purpose: they count once.
+            stem = document.name.partition("@")[0]
+            tally.count(f"CPUQuota={quota.value}", stem, quota.value_location)

@@ -1,0 +1,83 @@
+"""What lint found, for people: one line a finding, in the form that editors make clickable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+import click
+
+from quota_advisor.catalog import load_catalog
+from quota_advisor.model.finding import Finding, Severity
+from quota_advisor.model.report import Report, Results
+from quota_advisor.render.view import View
+
+_COLORS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
+_WORDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+
+
+def render(report: Report, view: View) -> str:
+    """Return the report as text."""
+    results = report.results
+    blocks = [
+        "\n".join(line for finding in findings for line in _lines(finding, view))
+        for _, findings in groupby(results.findings, key=_file)
+    ]
+    if view.verbose:
+        blocks.append("\n".join(_silent(results)))
+    blocks.append("\n".join(_ending(results)))
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _file(finding: Finding) -> str:
+    return "" if finding.location is None else finding.location.file
+
+
+def _lines(finding: Finding, view: View) -> Iterator[str]:
+    word = _WORDS[finding.severity]
+    label = click.style(word, fg=_COLORS[finding.severity], bold=True) if view.color else word
+    rule = click.style(f"[{finding.rule}]", dim=True) if view.color else f"[{finding.rule}]"
+    yield f"{_place(finding)}: {label}: {finding.message} {rule}"
+    advice = finding.recommendation
+    if advice is None:
+        return
+    text = " ".join(advice.summary.split())
+    # What the rule always says is a page of explain; what was computed for this place is shown.
+    if view.verbose or text != _general_advice(finding.rule):
+        yield f"    → {text}"
+
+
+def _place(finding: Finding) -> str:
+    place = finding.location
+    if place is None:
+        return finding.subject.name
+    return f"{place.file}:{place.line}:{place.column}"
+
+
+def _general_advice(rule_id: str) -> str:
+    rule = load_catalog().get(rule_id)
+    return "" if rule is None else " ".join(rule.fix.split())
+
+
+def _silent(results: Results) -> Iterator[str]:
+    """Yield what was left out and what could not be judged, with the reasons."""
+    for suppressed in results.suppressed:
+        finding = suppressed.finding
+        yield f"{_place(finding)}: left out: {suppressed.reason} [{finding.rule}]"
+    for skipped in results.skipped:
+        yield f"{skipped.subject.name}: not judged: {skipped.reason} [{skipped.rule}]"
+
+
+def _ending(results: Results) -> Iterator[str]:
+    files = {_file(finding) for finding in results.findings} - {""}
+    counts = [
+        f"{count} {_WORDS[severity]}{'' if count == 1 else 's'}"
+        for severity in reversed(Severity)
+        if (count := results.count(severity))
+    ]
+    total = ", ".join(counts) or "nothing found"
+    where = f" in {len(files)} file{'' if len(files) == 1 else 's'}" if files else ""
+    left_out = f", {len(results.suppressed)} left out" if results.suppressed else ""
+    yield total + where + left_out
+    if results.findings:
+        yield "why, and how to fix it: quota-advisor explain RULE"

@@ -1,0 +1,134 @@
+"""The report as SARIF 2.1.0, for code scanning.
+
+Every run has its results, even an empty list. URIs are relative to the top of the repository;
+lines and columns are those of the value; fingerprints survive a shift of lines.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import quota_advisor
+from quota_advisor.catalog import Rule, load_catalog
+from quota_advisor.model.finding import Confidence, Finding, Severity, SuppressedFinding
+from quota_advisor.model.fingerprint import fingerprints
+from quota_advisor.model.report import Report, Results
+from quota_advisor.render.places import relative, uri
+from quota_advisor.render.view import View
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+FINGERPRINT = "quotaAdvisor/v1"
+
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+_PRECISIONS = {Confidence.HIGH: "high", Confidence.MEDIUM: "medium", Confidence.LOW: "low"}
+_ROOT = "%SRCROOT%"
+
+
+def render(report: Report, view: View) -> str:
+    """Return the report as SARIF."""
+    catalog = load_catalog()
+    rules = list(catalog.values())
+    log = {
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {"driver": _driver(rules)},
+                "automationDetails": {"id": f"quota-advisor {report.command}/"},
+                "columnKind": "unicodeCodePoints",
+                "originalUriBaseIds": {
+                    _ROOT: {"description": {"text": "The top of the repository."}}
+                },
+                "invocations": [_invocation(report)],
+                "results": list(_results(report.results, list(catalog), view)),
+            }
+        ],
+    }
+    return json.dumps(log, indent=2, ensure_ascii=False) + "\n"
+
+
+def _driver(rules: Sequence[Rule]) -> dict[str, Any]:
+    return {
+        "name": "quota-advisor",
+        "semanticVersion": quota_advisor.__version__,
+        "rules": [_rule(rule) for rule in rules],
+    }
+
+
+def _rule(rule: Rule) -> dict[str, Any]:
+    help_text = f"{rule.fix.strip()}\n\nWhen it stays silent: {rule.silent.strip()}"
+    markdown = (
+        f"**Why it matters.** {rule.why.strip()}\n\n**How to fix it.** {rule.fix.strip()}\n\n"
+        f"**When it stays silent.** {rule.silent.strip()}"
+    )
+    return {
+        "id": rule.id,
+        "name": "".join(word.capitalize() for word in rule.id.split("-")),
+        "shortDescription": {"text": rule.title},
+        "fullDescription": {"text": rule.why.strip()},
+        "help": {"text": help_text, "markdown": markdown},
+        "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+        "properties": {"precision": _PRECISIONS[rule.confidence], "tags": ["cpu-quota"]},
+    }
+
+
+def _invocation(report: Report) -> dict[str, Any]:
+    said = [f"{p.subject}: {p.reason}" for p in report.problems]
+    said += [f"rule {e.rule} failed on {e.subject.name}: {e.error}" for e in report.results.errors]
+    return {
+        "executionSuccessful": not said,
+        "toolExecutionNotifications": [
+            {"level": "error", "message": {"text": text}} for text in said
+        ],
+    }
+
+
+def _results(results: Results, order: Sequence[str], view: View) -> Iterator[dict[str, Any]]:
+    places = {rule_id: index for index, rule_id in enumerate(order)}
+    findings = [*results.findings, *(s.finding for s in results.suppressed)]
+    suppressions = [
+        *([] for _ in results.findings),
+        *([_suppression(s)] for s in results.suppressed),
+    ]
+    prints = fingerprints(findings, lambda file: relative(file, view))
+    for finding, left_out, fingerprint in zip(findings, suppressions, prints, strict=True):
+        yield {
+            **_result(finding, places, view),
+            "partialFingerprints": {FINGERPRINT: fingerprint},
+            # An empty list says: looked for, and there is none.
+            "suppressions": left_out,
+        }
+
+
+def _suppression(suppressed: SuppressedFinding) -> dict[str, str]:
+    kind = "external" if suppressed.external else "inSource"
+    return {"kind": kind, "justification": suppressed.reason}
+
+
+def _result(finding: Finding, places: Mapping[str, int], view: View) -> dict[str, Any]:
+    message = finding.message
+    if finding.recommendation is not None:
+        message += f"\n{' '.join(finding.recommendation.summary.split())}"
+    return {
+        "ruleId": finding.rule,
+        "ruleIndex": places[finding.rule],
+        "level": _LEVELS[finding.severity],
+        "message": {"text": message},
+        "locations": [_location(finding, view)],
+    }
+
+
+def _location(finding: Finding, view: View) -> dict[str, Any]:
+    subject = {"fullyQualifiedName": finding.subject.name, "kind": finding.subject.kind}
+    location: dict[str, Any] = {"logicalLocations": [subject]}
+    if finding.location is not None:
+        place = finding.location
+        target = uri(place.file, view)
+        artifact = {"uri": target} if "://" in target else {"uri": target, "uriBaseId": _ROOT}
+        location["physicalLocation"] = {
+            "artifactLocation": artifact,
+            "region": {"startLine": place.line, "startColumn": place.column},
+        }
+    return location
