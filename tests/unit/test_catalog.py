@@ -184,8 +184,9 @@ def _options_asked(function: str, seen: set[tuple[str, str]], module: str = "") 
         if not isinstance(call, ast.Call):
             continue
         if isinstance(call.func, ast.Attribute) and call.func.attr == "option":
-            assert isinstance(call.args[0], ast.Constant), "an option is asked for by its name"
-            yield str(call.args[0].value)
+            names = [n.value for n in ast.walk(call.args[0]) if isinstance(n, ast.Constant)]
+            assert names, "an option is asked for by its name, or by one of several"
+            yield from map(str, names)
         handed_on = any(isinstance(a, ast.Name) and a.id == "rule" for a in call.args)
         if handed_on and isinstance(call.func, ast.Name):
             yield from _options_asked(call.func.id, seen, place[0])

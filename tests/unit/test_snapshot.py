@@ -13,10 +13,12 @@ import pytest
 from quota_advisor.catalog import load_catalog
 from quota_advisor.cli.judging import Rulebook, judge
 from quota_advisor.config import Config
+from quota_advisor.engine import CHECKS
 from quota_advisor.errors import SnapshotError
 from quota_advisor.model.host import HostFacts
 from quota_advisor.model.report import Results
 from quota_advisor.model.snapshot import FORMAT, dump_snapshot, load_snapshot
+from quota_advisor.model.workload import Host, Workload
 
 RULES = Path(__file__).parents[1] / "rules"
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -39,12 +41,10 @@ def stored(facts: HostFacts, directory: Path) -> Path:
 
 
 def cases() -> list[str]:
-    """Return the cases of one host each, all rules together; each brings other facts."""
-    return sorted(f"{p.parent.name}/{p.stem}" for p in RULES.glob("*/*.yaml") if _has_facts(p))
-
-
-def _has_facts(path: Path) -> bool:
-    return "cgroups:" in path.read_text() or "units:" in path.read_text()
+    """Return the cases of rules about hosts; each brings other facts."""
+    rules = [id_ for id_, (subject, _) in CHECKS.items() if subject in (Host, Workload)]
+    paths = (path for rule in rules for path in RULES.glob(f"{rule}/*.yaml"))
+    return sorted(f"{path.parent.name}/{path.stem}" for path in paths)
 
 
 @pytest.mark.parametrize("case", cases())
