@@ -1,0 +1,103 @@
+"""The probe where systemd owns the cgroups: in a transient scope, which goes with it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import LabHost
+
+PROBE = [sys.executable, "-m", "quota_advisor", "probe"]
+BRIEF = ["--tiers", "0.5", "--rounds", "1", "--force", "--priority", "high"]
+
+SETTLE_SEC = 20.0
+"""How long systemd may take, in a slow machine, to remove a scope that lost its last process."""
+
+
+def probe(*arguments: str) -> dict[str, Any]:
+    done = subprocess.run(
+        [*PROBE, *BRIEF, *arguments, "--format", "json"],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
+
+
+def temporary_cgroups() -> list[Path]:
+    return sorted(Path("/sys/fs/cgroup").rglob("quota-advisor-probe-*"))
+
+
+def scopes(host: LabHost) -> str:
+    return host.run("systemctl", "list-units", "--all", "--plain", "--no-legend", "*.scope")
+
+
+def wait_for(what: str, found: Any, seconds: float = SETTLE_SEC) -> None:
+    deadline = time.monotonic() + seconds
+    while not found():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.05)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(host: LabHost) -> Iterator[None]:
+    yield
+    wait_for("a cgroup is left", lambda: not temporary_cgroups())
+    wait_for("a scope is left", lambda: "quota-advisor" not in scopes(host))
+
+
+def test_the_counters_of_a_scope_fit_its_quota(host: LabHost) -> None:
+    document = probe("--duration", "2")
+
+    assert document["node"]["cgroups"] == f"cgroup v{host.cgroup_version}, scope of systemd"
+    (run,) = document["runs"]
+    kernel, wall_usec = run["kernel"], run["load"]["wall_ns"] / 1_000
+    assert kernel["nr_periods"] >= 20
+    assert kernel["nr_throttled"] >= kernel["nr_periods"] - 2
+    assert kernel["usage_usec"] == pytest.approx(0.5 * wall_usec, rel=0.1)
+    assert kernel["throttled_usec"] > 0.5 * wall_usec
+
+
+def test_a_daemon_reload_in_mid_run_leaves_the_limit_alone(host: LabHost) -> None:
+    with subprocess.Popen(
+        [*PROBE, *BRIEF, "--duration", "4", "--format", "json"], stdout=subprocess.PIPE
+    ) as running:
+        wait_for("no cgroup", lambda: any(load_of(group) for group in temporary_cgroups()))
+        host.daemon_reload()
+        out, _ = running.communicate(timeout=120)
+
+    (run,) = json.loads(out)["runs"]
+    allowed_usec = 0.5 * run["load"]["wall_ns"] / 1_000
+    assert run["kernel"]["usage_usec"] == pytest.approx(allowed_usec, rel=0.1)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_run_that_is_ended_leaves_no_scope(number: signal.Signals) -> None:
+    with subprocess.Popen(
+        [*PROBE, *BRIEF, "--duration", "30"], stderr=subprocess.PIPE, text=True
+    ) as running:
+        wait_for("no cgroup", lambda: any(load_of(group) for group in temporary_cgroups()))
+        os.kill(running.pid, number)
+        running.communicate(timeout=60)
+
+    wait_for("a cgroup is left", lambda: not temporary_cgroups())
+
+
+def load_of(group: Path) -> bool:
+    """Whether the load, not only the helper that holds the scope, runs in a cgroup."""
+    try:
+        pids = (group / "cgroup.procs").read_text().split()
+        return any("quota-burner" in os.readlink(f"/proc/{pid}/exe") for pid in pids)  # noqa: PTH115
+    except OSError:
+        return False
