@@ -365,6 +365,8 @@ def _cgroup_sources(path: str, case: CgroupCase) -> list[Source]:
         texts |= v1 if case.version == 1 else {"cpu.max": case.limit}
     if isinstance(case.window, WindowCase):
         texts["cpu.stat"] = f"nr_periods {case.window.periods}"
+        if isinstance(case.window.usage_usec, int) and case.version == 1:
+            texts["cpuacct.usage"] = str(case.window.usage_usec * 1000)
         if isinstance(case.window.local_throttled_usec, int):
             texts["cpu.stat.local"] = f"throttled_usec {case.window.local_throttled_usec}"
         if isinstance(case.window.pressure_full_usec, int):
