@@ -89,9 +89,11 @@ def fit(
     shown = tuple(tiers) or tuple(round(tier * factor, 3) for tier in profile.tiers)
     fitted = ""
     if not threads and chosen < profile.threads:
-        fitted = f"{profile.name} scaled to {cpus} CPUs: {profile.threads} threads → {chosen}"
+        fitted = (
+            f"{profile.name} fitted to {cpus} CPUs: {chosen} instead of {profile.threads} threads"
+        )
         if not tiers:
-            fitted += f", {_list(profile.tiers)} → {_list(shown)} cores"
+            fitted += f", quotas of {_list(shown)} instead of {_list(profile.tiers)} cores"
     return Load(profile=profile, threads=chosen, tiers=shown, cpus=cpus, fitted=fitted)
 
 

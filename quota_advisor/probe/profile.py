@@ -10,8 +10,8 @@ import pydantic
 import yaml
 
 from quota_advisor.catalog import data_directory
-from quota_advisor.config import did_you_mean
 from quota_advisor.errors import UsageError
+from quota_advisor.probe.words import did_you_mean
 
 MAX_PROFILE_BYTES = 1 << 20
 MAX_THREADS = 1024
@@ -203,7 +203,9 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _complaint(path: Path, error: pydantic.ValidationError, kind: type[_Profile]) -> UsageError:
-    first = error.errors(include_url=False)[0]
+    errors = error.errors(include_url=False)
+    # A key with a typo is both unknown and missing; only the first says what to do.
+    first = next((e for e in errors if e["type"] == "extra_forbidden"), errors[0])
     place = ".".join(map(str, first["loc"]))
     if first["type"] == "extra_forbidden":
         known = list(kind.model_fields)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from html import escape
 
 from quota_advisor.model.limit import Missing
+from quota_advisor.probe.profile import Saturate
 from quota_advisor.probe.report_plot import NAMES, decades
 from quota_advisor.probe.report_table import headline
 from quota_advisor.probe.result import Result
@@ -18,20 +19,30 @@ TOP, BOTTOM = 96, 330
 LABEL_GAP = 14
 """Least distance between two labels on top of each other."""
 
-TICK_GAP = 64
-"""Least distance between two labels beside each other."""
+CHARACTER = 7
+"""Width of a character, roughly."""
 
 _Height = Callable[[float], float]
 
-_STYLE = """
-.probe{--ink:#1f2328;--soft:#59636e;--grid:#d8dee4;--paper:#fff;font:12px system-ui,sans-serif}
-.probe{--p50:#9ec5f4;--p95:#5a9bea;--p99:#1f6fd6;--p999:#0b4aa2;--max:#c2410c;--rate:#0f766e}
-@media(prefers-color-scheme:dark){.probe{--ink:#e6edf3;--soft:#9198a1;--grid:#30363d;--paper:#0d1117;
---p50:#2b5488;--p95:#3d7cc9;--p99:#6aa9f4;--p999:#b6d6fb;--max:#f0883e;--rate:#39c5b0}}
-.probe text{fill:var(--ink)}.probe .soft{fill:var(--soft)}
+_COLOURS = {
+    "ink": ("#1f2328", "#e6edf3"),
+    "soft": ("#59636e", "#9198a1"),
+    "grid": ("#d8dee4", "#30363d"),
+    "paper": ("#ffffff", "#0d1117"),
+    "p50": ("#9ec5f4", "#2b5488"),
+    "p95": ("#5a9bea", "#3d7cc9"),
+    "p99": ("#1f6fd6", "#6aa9f4"),
+    "p999": ("#0b4aa2", "#b6d6fb"),
+    "max": ("#c2410c", "#f0883e"),
+    "rate": ("#0f766e", "#39c5b0"),
+}
+"""Each on light and on dark ground. The higher the percentile, the stronger."""
+
+_SHAPES = """
+.probe text{font:12px system-ui,sans-serif}
 .probe .title{font-size:15px;font-weight:600}.probe .panel{font-weight:600}
-.probe .grid{stroke:var(--grid)}.probe polyline{fill:none;stroke-width:2}
-.probe .range{stroke-width:2;opacity:.45}.probe .ideal{stroke:var(--soft);stroke-dasharray:4 4}
+.probe polyline{fill:none;stroke-width:2}
+.probe .range{stroke-width:2;opacity:.45}.probe .ideal{stroke-dasharray:4 4}
 """
 
 _CLASSES = {
@@ -67,9 +78,9 @@ def chart(result: Result) -> str:
     latency, rate = _panel(result, 60, 480), _panel(result, 610, 900)
     parts = [
         _opening(headline(result)),
-        f"<style>{_STYLE}</style>",
-        f'<rect width="{WIDTH}" height="{HEIGHT}" style="fill:var(--paper)"/>',
-        _text(24, 30, "Latency and throughput by CPU quota", "title"),
+        f"<style>{_style()}</style>",
+        f'<rect width="{WIDTH}" height="{HEIGHT}" class="paper"/>',
+        _text(24, 30, "Latency and throughput by CPU quota", "title ink"),
         _text(24, 52, headline(result), "soft"),
         *_latency_panel(result, latency),
         *_rate_panel(result, rate),
@@ -87,23 +98,37 @@ def _opening(label: str) -> str:
 
 
 def _footnotes(result: Result) -> list[str]:
-    bars = "vertical bars: lowest to highest round" if result.timing.rounds > 1 else ""
-    return [text for text in (bars, *result.notes[:1]) if text]
+    keys = []
+    if result.timing.rounds > 1:
+        keys.append("vertical bars: lowest to highest round")
+    if _proportional(result):
+        keys.append("dashed: in proportion to the quota")
+    return ["; ".join(keys), *result.notes[:1]]
+
+
+def _only_quota(result: Result) -> bool:
+    """Whether the tiers differ in nothing but their quota."""
+    return len({tier.limit.tier_cores for tier in result.tiers}) == len(result.tiers)
+
+
+def _proportional(result: Result) -> bool:
+    """Whether throughput could follow the quota: an open loop asks for so much and no more."""
+    return _only_quota(result) and isinstance(result.load.profile, Saturate)
 
 
 def _panel(result: Result, left: float, right: float) -> _Panel:
     """Place the tiers by their quota where only that differs, else evenly."""
-    limits = [tier.limit for tier in result.tiers]
-    quotas = [limit.tier_cores for limit in limits]
-    only_quota = len(set(quotas)) == len(limits)
-    values = quotas if only_quota else [float(number + 1) for number in range(len(limits))]
-    top = max(values) or 1.0
+    values = [float(number + 1) for number in range(len(result.tiers))]
+    if _only_quota(result):
+        values = [tier.limit.tier_cores for tier in result.tiers]
     room = right - left - 24
-    return _Panel(left=left, right=right, places=tuple(left + v / top * room for v in values))
+    return _Panel(
+        left=left, right=right, places=tuple(left + v / max(values) * room for v in values)
+    )
 
 
 def _latency_panel(result: Result, panel: _Panel) -> Iterator[str]:
-    yield _text(panel.left, TOP - 16, "latency, ms (logarithmic)", "panel")
+    yield _text(panel.left, TOP - 16, "latency, ms (logarithmic)", "panel ink")
     tiers = result.tiers
     values = [value for tier in tiers for name in _CLASSES for value in _values(tier, name)]
     if not any(value > 0 for value in values):
@@ -131,7 +156,7 @@ def _latency_panel(result: Result, panel: _Panel) -> Iterator[str]:
 def _rate_panel(result: Result, panel: _Panel) -> Iterator[str]:
     name = "throughput_req_per_sec"
     points = _points(result.tiers, name, panel)
-    yield _text(panel.left, TOP - 16, "requests a second", "panel")
+    yield _text(panel.left, TOP - 16, "requests a second", "panel ink")
     top = _round_up(max((rate for _, rate in points), default=0.0) or 1.0)
 
     def height(rate: float) -> float:
@@ -140,16 +165,15 @@ def _rate_panel(result: Result, panel: _Panel) -> Iterator[str]:
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         yield from _grid_line(panel, height(top * share), f"{top * share:g}")
     yield from _x_axis(result, panel)
-    if points:
+    if points and _proportional(result):
         x, rate = points[-1]
         slope = rate / (x - panel.left)
         yield (
-            f'<line class="ideal" x1="{panel.left:.1f}" y1="{height(0):.1f}" x2="{x:.1f}"'
+            f'<line class="ideal soft" x1="{panel.left:.1f}" y1="{height(0):.1f}" x2="{x:.1f}"'
             f' y2="{height(slope * (x - panel.left)):.1f}"/>'
         )
     yield from _ranges(result.tiers, name, panel, height, "rate")
     yield _line([(x, height(y)) for x, y in points], "rate")
-    yield _text(panel.left, BOTTOM + 40, "dashed: in proportion to the quota", "soft")
 
 
 def _values(tier: TierSummary, name: str) -> list[float]:
@@ -173,7 +197,7 @@ def _ranges(
         values = [value for value in _values(tier, name) if value > 0]
         if len(values) > 1:
             yield (
-                f'<line class="range" style="stroke:var(--{style})" x1="{x:.1f}" x2="{x:.1f}"'
+                f'<line class="range {style}" x1="{x:.1f}" x2="{x:.1f}"'
                 f' y1="{height(min(values)):.1f}" y2="{height(max(values)):.1f}"/>'
             )
 
@@ -181,19 +205,19 @@ def _ranges(
 def _line(points: Sequence[tuple[float, float]], style: str) -> str:
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     dots = "".join(
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" style="fill:var(--{style})"/>'
-        for x, y in points
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" class="{style}"/>' for x, y in points
     )
-    return f'<polyline points="{path}" style="stroke:var(--{style})"/>{dots}'
+    return f'<polyline points="{path}" class="{style}"/>{dots}'
 
 
 def _labels(ends: Sequence[tuple[float, str]], x: float) -> Iterator[str]:
     """Yield the names of the lines at their ends, pushed apart where they would overlap."""
     lowest = float("inf")
-    for y, name in sorted(ends, reverse=True):
+    # Where two meet, the higher percentile is named above.
+    for y, name in sorted(ends, key=lambda end: -end[0]):
         place = min(y, lowest - LABEL_GAP)
         lowest = place
-        yield _text(x, place + 4, NAMES[name], "", style=f"fill:var(--{_CLASSES[name]})")
+        yield _text(x, place + 4, NAMES[name], _CLASSES[name])
 
 
 def _grid_line(panel: _Panel, y: float, label: str) -> Iterator[str]:
@@ -206,22 +230,34 @@ def _grid_line(panel: _Panel, y: float, label: str) -> Iterator[str]:
 
 def _x_axis(result: Result, panel: _Panel) -> Iterator[str]:
     """Yield the labels of the tiers, leaving out those for which there is no room."""
-    free = float("-inf")
-    for x, tier in zip(panel.places, result.tiers, strict=True):
-        if x < free:
-            continue
-        free = x + TICK_GAP
-        yield _text(x, BOTTOM + 20, result.label(tier.limit), "", anchor="middle")
+    short = _only_quota(result)
+    yield _text(panel.left, BOTTOM + 40, "quota, cores" if short else "limit", "soft")
+    free = float("inf")
+    for x, tier in reversed(list(zip(panel.places, result.tiers, strict=True))):
+        label = f"{tier.limit.tier_cores:g}" if short else result.label(tier.limit)
+        half = len(label) * CHARACTER / 2
+        if x + half < free:
+            free = x - half - CHARACTER
+            yield _text(x, BOTTOM + 20, label, "ink", anchor="middle")
 
 
-def _text(
-    x: float, y: float, text: str, css: str, *, anchor: str = "start", style: str = ""
-) -> str:
-    extra = f' style="{style}"' if style else ""
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" class="{css}" text-anchor="{anchor}"{extra}>'
-        f"{escape(text)}</text>"
-    )
+def _text(x: float, y: float, text: str, css: str, *, anchor: str = "start") -> str:
+    place = f'x="{x:.1f}" y="{y:.1f}" class="{css}" text-anchor="{anchor}"'
+    return f"<text {place}>{escape(text)}</text>"
+
+
+def _style() -> str:
+    """Return the style sheet. Plain colours, because not every viewer knows CSS variables."""
+    return f"{_SHAPES}{_palette(0)}@media(prefers-color-scheme:dark){{{_palette(1)}}}"
+
+
+def _palette(ground: int) -> str:
+    rules = []
+    for name, colours in _COLOURS.items():
+        areas = f".probe text.{name},.probe circle.{name},.probe rect.{name}"
+        lines = f".probe line.{name},.probe polyline.{name}"
+        rules += [f"{areas}{{fill:{colours[ground]}}}", f"{lines}{{stroke:{colours[ground]}}}"]
+    return "".join(rules)
 
 
 def _round_up(value: float) -> float:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from quota_advisor.config import did_you_mean
 from quota_advisor.errors import UsageError
 from quota_advisor.probe import report_csv, report_html, report_json, report_svg, report_table
 from quota_advisor.probe.result import Result
+from quota_advisor.probe.words import did_you_mean
 
 _RENDERERS = {
     "csv": report_csv.render,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import quota_advisor
@@ -17,6 +17,9 @@ from quota_advisor.probe.priority import Priority
 from quota_advisor.probe.result import Node, Result
 from quota_advisor.probe.slo import Answer, Knob, Search, Target, most_runs
 from quota_advisor.units import format_cores
+
+FEW_SAMPLES = 1_000
+"""With fewer requests in a run, its 99.9th percentile is its maximum."""
 
 OnRun = Callable[[Limit, int], Tick | None]
 """Called before each run with its limit and round; returns what to call during it."""
@@ -142,7 +145,7 @@ def _result(
         timing=order.timing,
         priority=order.priority,
         runs=tuple(runs),
-        notes=tuple(_notes(order, home)),
+        notes=tuple(_notes(order, home, runs)),
         doubts=tuple(doubts(runs, order.load.cpus, speeds)),
         answer=answer,
     )
@@ -158,18 +161,23 @@ def _node(cpus: int, home: Home) -> Node:
     )
 
 
-def _notes(order: Order, home: Home) -> list[str]:
-    notes = [order.load.fitted] if order.load.fitted else []
+def _notes(order: Order, home: Home, runs: Sequence[Run]) -> Iterator[str]:
+    """Yield what a reader of the figures should know."""
+    if order.load.fitted:
+        yield order.load.fitted
     above = home.ancestor_limit
     widest = max(limit.bandwidth.cores for limit in order.limits)
     if above is not None and widest > above[1].cores:
-        notes.append(
+        yield (
             f"{above[0]} above the measured cgroup has a limit of {format_cores(above[1].cores)}:"
             " tiers beyond it measure that one"
         )
+    fewest = min(run.report.lat_samples for run in runs)
+    if fewest < FEW_SAMPLES:
+        names = "p99.9" if fewest >= FEW_SAMPLES // 10 else "p99, as p99.9,"
+        yield f"a run has {fewest} requests: {names} is the slowest of them"
     if home.left:
-        notes.append(
-            f"cgroups of killed runs hold processes that are not ours and stay:"
+        yield (
+            f"cgroups of killed runs hold processes that are not ours, and stay:"
             f" {', '.join(map(str, home.left))}"
         )
-    return notes

@@ -12,12 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from quota_advisor.config import did_you_mean
 from quota_advisor.errors import UsageError
 from quota_advisor.model.limit import MAX_PERIOD_USEC, MIN_QUOTA_USEC, Missing
 from quota_advisor.probe.measure import Measure, Run
 from quota_advisor.probe.plan import Limit, limit_of
 from quota_advisor.probe.summary import QUANTITIES
+from quota_advisor.probe.words import did_you_mean
 from quota_advisor.units import format_usec, parse_time_span
 
 STEP_CORES = 0.05

@@ -1,0 +1,175 @@
+"""The command line of the probe, without any measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import click
+import pytest
+
+from quota_advisor import cli
+from quota_advisor.cli import probe as command
+from quota_advisor.probe import session
+from quota_advisor.probe.errors import SandboxError
+from quota_advisor.probe.measure import Run
+from quota_advisor.probe.plan import Limit
+from quota_advisor.probe.progress import Progress
+from quota_advisor.probe.session import Order, in_rounds
+from tests.probe.conftest import MakeResult, MakeRun, order
+
+
+@pytest.fixture
+def ready(monkeypatch: pytest.MonkeyPatch, make_result: MakeResult) -> list[Order]:
+    """Let every machine be fit, and every probe succeed at once."""
+    orders: list[Order] = []
+
+    def probe(order: Order, _on_run: object) -> object:
+        orders.append(order)
+        return make_result()
+
+    monkeypatch.setattr(session, "check_machine", lambda _order: None)
+    monkeypatch.setattr(session, "probe", probe)
+    return orders
+
+
+def test_a_probe_prints_its_table_and_ends_with_zero(
+    ready: list[Order], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(["probe"]) == 0
+
+    seen = capsys.readouterr()
+    assert "p99 ms" in seen.out
+    assert "15 runs, about 2 min 34 s" in seen.err
+    assert len(ready) == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--profile", "saturat"],
+        ["--tiers", "0"],
+        ["--period", "2s"],
+        ["--burst", "1s"],
+        ["--slo", "p98=1ms"],
+        ["--slo", "p99=1ms", "--slo-for", "burst"],
+        ["--format", "xml"],
+        ["--rounds", "0"],
+        ["--max-load", "2"],
+        ["--no-such-option"],
+    ],
+)
+def test_what_makes_no_sense_is_wrong_usage(ready: list[Order], arguments: list[str]) -> None:
+    assert cli.run(["probe", *arguments]) == 2
+    assert ready == []
+
+
+def test_a_machine_that_cannot_be_measured_ends_with_three(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(_order: Order) -> None:
+        raise SandboxError("no cgroup", hint="do this")
+
+    monkeypatch.setattr(session, "check_machine", refuse)
+
+    assert cli.run(["probe"]) == 3
+    assert capsys.readouterr().err == "quota-advisor: no cgroup: do this\n"
+
+
+def test_without_root_it_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("quota_advisor.probe.cgroup.os.geteuid", lambda: 1000)
+    monkeypatch.setattr(session, "find_burner", lambda: None)
+
+    assert cli.run(["probe", "--force"]) == 3
+    error = capsys.readouterr().err
+    assert "sudo" in error or "on the host itself" in error
+
+
+@pytest.mark.parametrize(
+    ("terminal", "options", "asked"),
+    [
+        (True, [], True),
+        (True, ["--yes"], False),
+        (False, [], False),
+        (True, ["--rounds", "1"], False),
+    ],
+)
+def test_a_person_is_asked_before_more_than_two_minutes(
+    ready: list[Order],
+    monkeypatch: pytest.MonkeyPatch,
+    options: list[str],
+    *,
+    terminal: bool,
+    asked: bool,
+) -> None:
+    questions = []
+
+    def confirm(*arguments: object, **_options: object) -> bool:
+        questions.append(arguments)
+        return True
+
+    monkeypatch.setattr(command, "_at_terminal", lambda: terminal)
+    monkeypatch.setattr(click, "confirm", confirm)
+
+    assert cli.run(["probe", *options]) == 0
+    assert bool(questions) is asked
+    assert len(ready) == 1
+
+
+def test_who_does_not_want_to_wait_is_let_go(
+    ready: list[Order], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_arguments: object, **_options: object) -> bool:
+        raise click.Abort
+
+    monkeypatch.setattr(command, "_at_terminal", lambda: True)
+    monkeypatch.setattr(click, "confirm", refuse)
+
+    assert cli.run(["probe"]) == cli.EXIT_INTERRUPTED
+    assert ready == []
+
+
+def test_the_profiles_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["probe", "--list"]) == 0
+
+    listed = capsys.readouterr().out
+    assert [line.split()[0] for line in listed.splitlines() if not line.startswith(" ")] == [
+        *("batch", "microburst", "queue", "saturate", "steady")
+    ]
+
+
+def test_every_round_measures_every_limit(make_run: MakeRun) -> None:
+    seen = []
+
+    def measure(limit: Limit, number: int) -> Run:
+        seen.append((limit.tier_cores, number))
+        return make_run()
+
+    in_rounds(measure, order(tiers="1,2").limits, 2)
+
+    assert seen == [(1, 1), (2, 1), (1, 2), (2, 2)]
+
+
+@pytest.fixture
+def shown() -> tuple[list[str], Callable[[str], None]]:
+    texts: list[str] = []
+    return texts, texts.append
+
+
+def test_progress_counts_runs_and_the_time_that_is_left(
+    shown: tuple[list[str], Callable[[str], None]],
+) -> None:
+    texts, write = shown
+    plan = order(tiers="0.5,1", rounds=2)
+    progress = Progress(plan, write)
+
+    progress.on_run(plan.limits[0], 1)(4.0)
+    progress.on_run(plan.limits[1], 1)
+    progress.end()
+
+    said = [text.strip() for text in texts]
+    assert said[0] == "run 1 of 4 (0.5 cores, round 1), 41 s left"
+    assert said[1] == "run 1 of 4 (0.5 cores, round 1), 37 s left"
+    assert said[2] == "run 2 of 4 (1 core, round 1), 31 s left"
+    assert said[3] == ""
