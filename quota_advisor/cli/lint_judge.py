@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -28,6 +29,8 @@ from quota_advisor.model.manifest import (
     Quadlet,
     ResourceQuota,
     Role,
+    Scalar,
+    qualified,
 )
 from quota_advisor.model.report import Results
 from quota_advisor.model.source import Location
@@ -82,13 +85,16 @@ def _place(document: LimitRange | ResourceQuota) -> tuple[object, ...]:
     return (document.file, document.place)
 
 
+_Spot = tuple[str, int, int]
+
+
 @dataclass(slots=True)
 class Tally:
-    """CPU limits and the workloads that have them."""
+    """CPU limits and the workloads that have them, each with file, line and column."""
 
-    limits: dict[str, dict[str, Location]] = field(default_factory=dict)
+    limits: dict[str, dict[str, _Spot]] = field(default_factory=dict)
 
-    def count(self, limit: str, name: str, place: Location) -> None:
+    def count(self, limit: str, name: str, place: _Spot) -> None:
         """Count a limit once for each workload of that name."""
         names = self.limits.setdefault(limit, {})
         if name not in names or place < names[name]:
@@ -136,13 +142,12 @@ class Judge:
         """Return what the pieces say about other documents; few of them need to be parsed."""
         found = Surroundings()
         for piece in pieces:
-            try:
+            # Whatever goes wrong here goes wrong again, and is reported, when it is judged.
+            with contextlib.suppress(Exception):
                 data = read_piece(piece)
-            except OSError:
-                continue  # it is reported when it is judged
-            if any(mark in data for mark in MARKS):
-                for document in _documents(piece, data):
-                    found.note(document)
+                if any(mark in data for mark in MARKS):
+                    for document in _documents(piece, data):
+                        found.note(document)
         return found
 
     def surround(self, surroundings: Surroundings) -> None:
@@ -158,12 +163,12 @@ class Judge:
         outcome = Outcome()
         for piece in pieces:
             try:
-                data = read_piece(piece)
+                self._judge_piece(piece, read_piece(piece), outcome)
             except OSError as error:
-                reason = (error.strerror or str(error)).lower()
-                outcome.problems.append(Problem(subject=piece.file.path, reason=reason))
-                continue
-            self._judge_piece(piece, data, outcome)
+                _add_problem(outcome, piece, (error.strerror or str(error)).lower())
+            except Exception as error:  # noqa: BLE001 - one file must not stop the others
+                defect = f"defect in quota-advisor, please report: {type(error).__name__}: {error}"
+                _add_problem(outcome, piece, defect)
         if not self._settings.verbose:
             outcome.results.skipped = one_of_a_kind(outcome.results.skipped)
         return outcome
@@ -194,7 +199,7 @@ class Judge:
     def judge_tally(self, outcome: Outcome) -> None:
         """Judge what only all files together show."""
         scopes = [
-            Scope(SameLimit(limit, tuple(sorted(names)), min(names.values())))
+            Scope(SameLimit(limit, tuple(sorted(names)), _location(min(names.values()))))
             for limit, names in sorted(outcome.tally.limits.items())
         ]
         _extend(outcome.results, run(scopes, self._plan(""), self._settings.config))
@@ -231,6 +236,10 @@ def one_of_a_kind(skipped: Iterable[Skipped]) -> list[Skipped]:
     return list(kinds.values())
 
 
+def _add_problem(outcome: Outcome, piece: Piece, reason: str) -> None:
+    outcome.problems.append(Problem(subject=piece.file.path, reason=reason))
+
+
 def _override_patterns(config: Config) -> list[Patterns]:
     directory = config.directory or Path.cwd()
     return [Patterns(override.paths, directory) for override in config.overrides]
@@ -261,12 +270,26 @@ def _count(document: object, tally: Tally) -> None:
             for container in containers:
                 limit = container.resources.limits.get("cpu")
                 if limit is not None and container.role is not Role.EPHEMERAL:
-                    tally.count(limit.text, document.subject.name, document.at(limit))
+                    tally.count(
+                        limit.text,
+                        qualified(document.namespace, document.name),
+                        _spot(document.file, limit),
+                    )
         case ComposeService(settings=settings):
             cpus = settings.get("cpus") or settings.get("deploy.resources.limits.cpus")
             if cpus is not None:
-                tally.count(f"{cpus.text} CPUs", document.name, document.at(cpus))
+                tally.count(f"{cpus.text} CPUs", document.name, _spot(document.file, cpus))
         case UnitConfig(quota_from=Assignment() as quota) if quota.value:
             # Instances of one template share their quota on purpose: they count once.
             stem = document.name.partition("@")[0]
-            tally.count(f"CPUQuota={quota.value}", stem, quota.value_location)
+            at = quota.value_location
+            tally.count(f"CPUQuota={quota.value}", stem, (at.file, at.line, at.column))
+
+
+def _spot(file: str, value: Scalar) -> _Spot:
+    return (file, value.line, value.column)
+
+
+def _location(spot: _Spot) -> Location:
+    file, line, column = spot
+    return Location(file=file, line=line, column=column)

@@ -7,7 +7,7 @@ import gc
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from quota_advisor.cli.lint_judge import Judge, Outcome, Settings, Surroundings, one_of_a_kind
 from quota_advisor.collect.lint_inputs import FileKind, InputFile, Inputs, read_input
@@ -120,7 +120,10 @@ def _judge_together(judge: Judge, work: list[Piece], jobs: int, outcome: Outcome
 
     First all look for what documents say about others; only then can any of them be judged.
     """
-    import multiprocessing  # noqa: PLC0415 - a small input needs none of it
+    # A small input needs neither.
+    import multiprocessing  # noqa: PLC0415
+
+    from quota_advisor.cli.lint_wire import unpack  # noqa: PLC0415
 
     batches = _batches(work)
     count = min(jobs, len(batches))
@@ -136,17 +139,28 @@ def _judge_together(judge: Judge, work: list[Piece], jobs: int, outcome: Outcome
     try:
         surroundings = _look_around(judge, batches, first)
         for line in lines:
-            surroundings.add(line.recv())
+            surroundings.add(_answer(line, Surroundings))
         judge.surround(surroundings)
         for line in lines:
             line.send(surroundings)
         outcome.add(_judge_batches(judge, batches, second))
         for line in lines:
-            outcome.add(line.recv())
-    except (EOFError, BrokenPipeError) as error:
-        raise CollectError(
-            "a worker process ended before its work was done", hint="try --jobs 1"
-        ) from error
+            outcome.add(unpack(_answer(line, bytes)))
+    except (EOFError, BrokenPipeError, ConnectionResetError) as error:
+        raise CollectError(_ENDED, hint="try --jobs 1") from error
+
+
+_ENDED = "a worker process ended before its work was done"
+
+A = TypeVar("A")
+
+
+def _answer(line: Connection, kind: type[A]) -> A:
+    """Return what a helper sends, which is the reason why if it is not what was asked for."""
+    answer = line.recv()
+    if not isinstance(answer, kind):
+        raise CollectError(f"{_ENDED}: {answer}", hint="please report; --jobs 1 goes without")
+    return answer
 
 
 def _help(
@@ -157,10 +171,15 @@ def _help(
     line: Connection,
 ) -> None:
     """Do a helper's part of the work."""
+    from quota_advisor.cli.lint_wire import pack  # noqa: PLC0415
+
     with contextlib.suppress(KeyboardInterrupt, BrokenPipeError, EOFError):
-        line.send(_look_around(judge, batches, first))
-        judge.surround(line.recv())
-        line.send(_judge_batches(judge, batches, second))
+        try:
+            line.send(_look_around(judge, batches, first))
+            judge.surround(line.recv())
+            line.send(pack(_judge_batches(judge, batches, second)))
+        except Exception as error:  # noqa: BLE001 - the parent says it in one line
+            line.send(f"{type(error).__name__}: {error}")
 
 
 def _look_around(
