@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ from quota_advisor.catalog import Rule
 from quota_advisor.checks.runtimes import allowed_count, busy_text
 from quota_advisor.checks.thread_counts import thread_counts
 from quota_advisor.engine import Hit, Skip, Verdicts, check
-from quota_advisor.model.finding import Evidence, Recommendation
+from quota_advisor.model.finding import Evidence, Recommendation, Severity
 from quota_advisor.model.limit import (
     DEFAULT_PERIOD_USEC,
     MAX_PERIOD_USEC,
@@ -39,7 +40,7 @@ _NULLS = ("", "~", "null", "Null", "NULL")
 
 
 class _Unknown(NamedTuple):
-    """A value that a variable gives at run time."""
+    """A value that not every version of compose reads alike."""
 
     text: str
 
@@ -62,7 +63,7 @@ def compose_invalid_cpus(service: ComposeService, _rule: Rule) -> Verdicts:
             continue
         value = _read(key, scalar)
         if isinstance(value, _Unknown):
-            yield Skip(f"{key} comes from a variable: {value.text}")
+            yield Skip(f"{key}: {value.text} is no plain number of microseconds")
         elif isinstance(value, _Bad):
             yield Hit(
                 message=f"{key}: {scalar.text} is refused: {value.reason}",
@@ -110,7 +111,8 @@ def compose_threads_exceed_cpus(service: ComposeService, rule: Rule) -> Verdicts
         yield Hit(
             message=(
                 f"{count.setting} of {count.number} exceeds the limit of"
-                f" {_text(Decimal(millicores) / MILLI)} CPUs: {busy_text(millicores, stall)}"
+                f" {_text(Decimal(millicores) / MILLI)} CPUs: all busy they"
+                f" {busy_text(millicores, stall)}"
             ),
             location=service.at(count.at),
             evidence=(
@@ -161,6 +163,17 @@ def _quota_conflict(
             f" {_text(cpus)}",
             (same, cpus),
         )
+    else:
+        yield replace(
+            _conflict(
+                service,
+                "cpu_quota",
+                f"cpu_quota agrees with the limit of {_text(cpus)} CPUs, and the engine refuses"
+                " the pair all the same",
+                (same, cpus),
+            ),
+            severity=Severity.WARNING,
+        )
 
 
 def _conflict(service: ComposeService, key: str, message: str, values: tuple[Decimal, ...]) -> Hit:
@@ -189,8 +202,6 @@ def _number(values: dict[str, _Value], key: str) -> Decimal | None:
 def _read(key: str, scalar: Scalar) -> _Value:
     """Return a setting as a number; zero is "no limit" as compose has it."""
     text = scalar.text.strip()
-    if "$" in text.replace("$$", ""):
-        return _Unknown(text)
     if text in _NULLS:
         return None if scalar.plain else _Bad("there is no number")
     if key in _USEC_KEYS:
@@ -212,7 +223,9 @@ def _read_cpus(key: str, text: str) -> _Value:
 def _read_usec(key: str, text: str) -> _Value:
     if not _INTEGER.fullmatch(text):
         # Some versions of compose take a duration here; only a plain number is certain.
-        return _Unknown(text) if re.fullmatch(r"[0-9.]+(us|ms|s)", text) else _Bad("no integer")
+        return (
+            _Unknown(text) if re.fullmatch(r"[0-9.]+(us|ms|s)", text) else _Bad("it is no integer")
+        )
     value = Decimal(text)
     if value == 0 or (key == "cpu_quota" and value == -1):
         return None

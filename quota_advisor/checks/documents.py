@@ -17,7 +17,7 @@ def broken_document(note: DocumentNote, _rule: Rule) -> Verdicts:
     if note.kind is NoteKind.SKIPPED:
         yield Skip(note.text)
     elif note.kind is NoteKind.BROKEN:
-        yield Hit(message=f"the document cannot be read: {note.text}", location=note.location)
+        yield Hit(message=f"the document is lost: {note.text}", location=note.location)
 
 
 @check(DocumentNote)
@@ -31,19 +31,14 @@ def unreadable_document(note: DocumentNote, _rule: Rule) -> Verdicts:
 def render_first(note: DocumentNote, _rule: Rule) -> Verdicts:
     """Find templates: what they hold is known only once they are rendered."""
     if note.kind is NoteKind.RENDER_FIRST:
-        yield Hit(
-            message=f"this is a template and was not judged: {note.text}", location=note.location
-        )
+        yield Hit(message=f"not judged, because it is {note.text}", location=note.location)
 
 
 @check(DocumentNote)
 def duplicate_key(note: DocumentNote, _rule: Rule) -> Verdicts:
     """Find keys that are written twice, of which only the last counts."""
     if note.kind is NoteKind.DUPLICATE_KEY:
-        yield Hit(
-            message=f"written more than once, and only the last one counts: {note.text}",
-            location=note.location,
-        )
+        yield Hit(message=note.text, location=note.location)
 
 
 @check(SameLimit)

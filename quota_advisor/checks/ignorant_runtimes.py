@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import posixpath
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 from quota_advisor.checks.thread_counts import JAVA_VARIABLES, ThreadCount
@@ -66,6 +64,10 @@ _IMAGES = (
     (re.compile(r"^python[0-9.]*([-_]|$)"), _PYTHON),
     (re.compile(r"^node(js)?([-_]|$)"), _NODE),
 )
+_ANY_IMAGE = re.compile(r"python|node|torch|openblas|mkl|openmp|golang")
+"""Most images are none of them, and need no closer look."""
+
+_TOLD = frozenset(("GODEBUG", *JAVA_VARIABLES))
 _PROGRAMS = {
     "python": _PYTHON,
     "python3": _PYTHON,
@@ -89,9 +91,12 @@ def ignorant_runtime(
     """
     if counts:
         return None
-    if container.env and (told := _told_to_ignore(container)):
+    if not _TOLD.isdisjoint(container.env) and (told := _told_to_ignore(container)):
         return told
-    found, hint = _by_image(container.image)
+    found: _Words | None = None
+    hint = ""
+    if _ANY_IMAGE.search(container.image):
+        found, hint = _by_image(container.image)
     if found is None and container.command:
         found, hint = _by_command(container)
     if found is None or (found is _NODE and millicores >= MILLI):
@@ -121,7 +126,6 @@ def _told_to_ignore(container: Container) -> Runtime | None:
     return None
 
 
-@lru_cache(maxsize=2048)
 def _by_image(image: str) -> tuple[_Words | None, str]:
     name = image.partition("@")[0].rpartition("/")[2]
     hint = f"image {name}"
@@ -136,6 +140,6 @@ def _by_image(image: str) -> tuple[_Words | None, str]:
 
 
 def _by_command(container: Container) -> tuple[_Words | None, str]:
-    program = posixpath.basename(container.command[0].text)
+    program = container.command[0].text.rpartition("/")[2]
     words = _PROGRAMS.get(program)
     return words, f"command {program}"

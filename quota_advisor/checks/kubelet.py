@@ -16,7 +16,7 @@ from quota_advisor.engine import Hit, Verdicts, check
 from quota_advisor.model.finding import Evidence, Recommendation, Severity
 from quota_advisor.model.limit import DEFAULT_PERIOD_USEC, MAX_PERIOD_USEC, MIN_QUOTA_USEC
 from quota_advisor.model.manifest import KubeletConfig, Scalar
-from quota_advisor.units import format_usec, parse_cpu_list
+from quota_advisor.units import parse_cpu_list
 
 _OPTIONS = "cpuManagerPolicyOptions."
 _GATES = "featureGates."
@@ -105,7 +105,7 @@ def cfs_period_needs_gate(config: KubeletConfig, _rule: Rule) -> Verdicts:
         if usec != DEFAULT_PERIOD_USEC:
             yield Hit(
                 message=(
-                    f"cpuCFSQuotaPeriod of {format_usec(usec)} needs the feature gate"
+                    f"cpuCFSQuotaPeriod of {written.text} needs the feature gate"
                     " CustomCPUCFSQuotaPeriod, which is off: the kubelet does not start"
                 ),
                 location=config.at(written),
@@ -114,7 +114,7 @@ def cfs_period_needs_gate(config: KubeletConfig, _rule: Rule) -> Verdicts:
     elif not MIN_QUOTA_USEC <= usec <= MAX_PERIOD_USEC:
         yield Hit(
             message=(
-                f"cpuCFSQuotaPeriod of {format_usec(usec)} is outside of 1 ms to 1 s: the kubelet"
+                f"cpuCFSQuotaPeriod of {written.text} is outside of 1 ms to 1 s: the kubelet"
                 " does not start"
             ),
             location=config.at(written),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -61,7 +60,11 @@ class ContainerCpu(NamedTuple):
         return self.container.role is not Role.INIT
 
 
-@dataclass(frozen=True)
+WrittenLimit = tuple[ContainerCpu | None, int, Scalar]
+"""A limit in millicores with its place; of the pod as a whole where there is no container."""
+
+
+@dataclass(eq=False)
 class PodCpu:
     """A pod with its amounts read; ephemeral containers, which cannot have any, are left out.
 
@@ -94,14 +97,30 @@ class PodCpu:
         return self.pod.resources.requests.get("cpu")
 
     @cached_property
-    def threads(self) -> tuple[tuple[ThreadCount, ...], ...]:
-        """Numbers of threads that are written down, for each container."""
+    def running(self) -> tuple[tuple[ContainerCpu, tuple[ThreadCount, ...]], ...]:
+        """The containers that run all the time, with the threads they are told to run."""
         return tuple(
-            thread_counts(cpu.container.env, cpu.container.command)
-            if cpu.container.env or cpu.container.command
-            else ()
+            (cpu, thread_counts(cpu.container.env, cpu.container.command))
             for cpu in self.containers
+            if cpu.container.role is not Role.INIT
         )
+
+    @cached_property
+    def counted(self) -> tuple[tuple[ContainerCpu, tuple[ThreadCount, ...]], ...]:
+        """Those of them with a number of threads written down: few pods have any."""
+        return tuple(pair for pair in self.running if pair[1])
+
+    @cached_property
+    def written_limits(self) -> tuple[WrittenLimit, ...]:
+        """Each limit in the file, pod-level ones last."""
+        own = tuple(
+            (cpu, cpu.limit, cpu.limit_at)
+            for cpu in self.containers
+            if cpu.limit_at is not None and cpu.limit is not None
+        )
+        if self.pod_limit is None or self.pod_limit_at is None:
+            return own
+        return (*own, (None, self.pod_limit, self.pod_limit_at))
 
     @cached_property
     def needs(self) -> tuple[Need, ...]:
@@ -161,6 +180,11 @@ def pod_cpu(case: PodCase) -> PodCpu:
 
 
 _latest: PodCpu | None = None
+
+
+def owner(cpu: ContainerCpu | None) -> str:
+    """Return how a message names the owner of a limit."""
+    return "the pod" if cpu is None else cpu.label
 
 
 def label(container: Container) -> str:
@@ -257,10 +281,3 @@ def _need(cpu: ContainerCpu) -> Need:
 
 def _memory(scalar: Scalar | None) -> int | None:
     return None if scalar is None else memory_amount(scalar)
-
-
-def running(pod: PodCpu) -> Iterator[tuple[ContainerCpu, tuple[ThreadCount, ...]]]:
-    """Yield the containers that run all the time, with the threads they are told to run."""
-    for cpu, counts in zip(pod.containers, pod.threads, strict=True):
-        if cpu.container.role is not Role.INIT:
-            yield cpu, counts

@@ -6,26 +6,24 @@ from collections.abc import Iterator
 
 from quota_advisor.catalog import Rule
 from quota_advisor.checks.pod_cpu import (
+    ContainerCpu,
     PodCpu,
     cpu_evidence,
     cpu_text,
-    label,
+    owner,
     pod_cpu,
 )
 from quota_advisor.engine import Hit, Skip, Verdicts, check
 from quota_advisor.model.finding import Evidence, Recommendation
 from quota_advisor.model.lint import LimitsPolicy, PodCase
-from quota_advisor.model.manifest import Scalar
 from quota_advisor.model.qos import (
+    SMALLEST_MILLICORES,
     kubelet_limit,
     running_millicores,
     slice_quota_usec,
     starting_millicores,
 )
 from quota_advisor.units import format_usec
-
-SMALLEST_MILLICORES = 10
-"""A smaller limit acts as this one: the kernel takes no quota below 1 ms of its 100 ms."""
 
 LARGE_MILLICORES = 32_000
 """Amounts from here on are worth a word when no node size is given to compare them with."""
@@ -41,7 +39,7 @@ def cpu_limit_missing(case: PodCase, _rule: Rule) -> Verdicts:
     if pod.pod.windows or pod.pod.partial or pod.pod_limit is not None:
         return
     for cpu in pod.containers:
-        if cpu.limit is not None or _is_bad(pod, cpu.limit_at):
+        if cpu.limit is not None or _is_unknown(pod, cpu):
             continue
         zero = "a CPU limit of 0, which is none" if cpu.limit_at else "no CPU limit in this file"
         yield Hit(
@@ -61,9 +59,11 @@ def cpu_limit_forbidden(case: PodCase, _rule: Rule) -> Verdicts:
     if pod.pod.windows:
         return
     rule = Evidence(label="house rule", value="limits: forbidden")
-    for who, limit, place in _written_limits(pod):
+    for cpu, limit, place in pod.written_limits:
         yield Hit(
-            message=f"{who} has a CPU limit of {cpu_text(limit)}, and limits are forbidden here",
+            message=(
+                f"{owner(cpu)} has a CPU limit of {cpu_text(limit)}, and limits are forbidden here"
+            ),
             location=pod.at(place),
             evidence=(cpu_evidence("limit", limit), rule),
         )
@@ -78,7 +78,7 @@ def cpu_request_missing(case: PodCase, _rule: Rule) -> Verdicts:
             continue
         if pod.pod.windows or pod.pod.partial or _has_pod_level_cpu(pod):
             return
-        if _is_bad(pod, cpu.request_at) or _is_bad(pod, cpu.limit_at):
+        if _is_unknown(pod, cpu):
             continue
         yield Hit(
             message=(
@@ -157,12 +157,12 @@ def limit_below_10m(case: PodCase, _rule: Rule) -> Verdicts:
     pod = pod_cpu(case)
     if pod.pod.windows:
         return
-    for who, limit, place in _written_limits(pod):
+    for cpu, limit, place in pod.written_limits:
         if limit < SMALLEST_MILLICORES:
             quota = kubelet_limit(limit)
             yield Hit(
                 message=(
-                    f"the CPU limit of {limit}m of {who} acts as {SMALLEST_MILLICORES}m: the"
+                    f"the CPU limit of {limit}m of {owner(cpu)} acts as {SMALLEST_MILLICORES}m: the"
                     f" smallest quota is {format_usec(quota.quota_usec)} per"
                     f" {format_usec(quota.period_usec)}"
                 ),
@@ -175,15 +175,15 @@ def limit_below_10m(case: PodCase, _rule: Rule) -> Verdicts:
 def limit_not_multiple_of_10m(case: PodCase, _rule: Rule) -> Verdicts:
     """Find limits that systemd holds in a coarser unit than Kubernetes."""
     pod = pod_cpu(case)
-    for who, limit, place in _written_limits(pod):
+    for cpu, limit, place in pod.written_limits:
         if limit % SMALLEST_MILLICORES == 0 or limit < SMALLEST_MILLICORES or pod.pod.windows:
             continue
         exact = kubelet_limit(limit).quota_usec
         rounded = slice_quota_usec(exact)
         yield Hit(
             message=(
-                f"the CPU limit of {limit}m of {who} is {exact} us per period in its own cgroup"
-                f" and {rounded} us where the systemd driver rounds it up to whole percents"
+                f"the CPU limit of {limit}m of {owner(cpu)} is {exact} us per period in its own"
+                f" cgroup and {rounded} us where the systemd driver rounds it up to whole percents"
             ),
             location=pod.at(place),
             evidence=(
@@ -197,16 +197,18 @@ def limit_not_multiple_of_10m(case: PodCase, _rule: Rule) -> Verdicts:
 def limit_exceeds_node(case: PodCase, _rule: Rule) -> Verdicts:
     """Find limits that no node can reach."""
     pod, node = pod_cpu(case), case.context.node_millicores
-    for who, limit, place in _written_limits(pod):
+    for cpu, limit, place in pod.written_limits:
         if limit < (LARGE_MILLICORES if node is None else node) or pod.pod.windows:
             continue
         if node is None:
-            yield Skip(f"{who} has a limit of {cpu_text(limit)} CPUs, and no node size is given")
+            yield Skip(
+                f"{owner(cpu)} has a limit of {cpu_text(limit)} CPUs, and no node size is given"
+            )
             continue
         yield Hit(
             message=(
-                f"the CPU limit of {cpu_text(limit)} of {who} has no effect: the largest node has"
-                f" {cpu_text(node)} CPUs"
+                f"the CPU limit of {cpu_text(limit)} of {owner(cpu)} has no effect: the largest"
+                f" node has {cpu_text(node)} CPUs"
             ),
             location=pod.at(place),
             evidence=(cpu_evidence("limit", limit, node),),
@@ -276,9 +278,9 @@ def resource_quota_needs_limit(case: PodCase, _rule: Rule) -> Verdicts:
     )
     for what, is_required, resource in needs:
         for cpu in pod.containers if is_required else ():
-            if (cpu.limit_at if what == "limit" else cpu.request_at) is not None:
-                continue
-            if (cpu.limit if what == "limit" else cpu.request) is None:
+            if (cpu.limit if what == "limit" else cpu.request) is None and not _is_unknown(
+                pod, cpu
+            ):
                 yield Hit(
                     message=(
                         f"{cpu.label} states no CPU {what}, and ResourceQuota {quota.name!r}"
@@ -296,22 +298,17 @@ def _house_rule_is_another(case: PodCase) -> Iterator[Skip]:
         yield Skip(f"the house rule is limits: {case.context.limits}")
 
 
-def _written_limits(pod: PodCpu) -> Iterator[tuple[str, int, Scalar]]:
-    """Yield each limit in the file with its owner, pod-level ones last."""
-    for cpu in pod.containers:
-        if cpu.limit_at is not None and cpu.limit is not None:
-            yield label(cpu.container), cpu.limit, cpu.limit_at
-    if pod.pod_limit is not None and pod.pod_limit_at is not None:
-        yield "the pod", pod.pod_limit, pod.pod_limit_at
-
-
 def _has_pod_level_cpu(pod: PodCpu) -> bool:
     """Whether the pod as a whole has a request, its own or from its limit."""
     return pod.pod_request is not None or pod.pod_limit is not None
 
 
-def _is_bad(pod: PodCpu, at: Scalar | None) -> bool:
-    return at is not None and any(bad.at is at for bad in pod.bad)
+def _is_unknown(pod: PodCpu, cpu: ContainerCpu) -> bool:
+    """Whether something stands there that cannot be read, which other rules tell."""
+    path = f"{cpu.container.path}.resources"
+    if any(wrong.path.startswith(path) for wrong in pod.pod.wrong_shapes):
+        return True
+    return any(bad.at in (cpu.limit_at, cpu.request_at) for bad in pod.bad)
 
 
 def _limit_range_name(pod: PodCpu) -> str:

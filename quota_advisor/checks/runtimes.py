@@ -16,14 +16,19 @@ from quota_advisor.checks.pod_cpu import (
     cpu_text,
     label,
     pod_cpu,
-    running,
 )
 from quota_advisor.checks.thread_counts import COUNT_VARIABLES, Kind, ThreadCount
 from quota_advisor.engine import Hit, Skip, Verdicts, check
 from quota_advisor.model.finding import Evidence, Recommendation, Severity
 from quota_advisor.model.lint import PodCase
 from quota_advisor.model.manifest import Container, ResourceRef
-from quota_advisor.model.qos import MILLI, QosClass, is_whole, kubelet_limit
+from quota_advisor.model.qos import (
+    MILLI,
+    SMALLEST_MILLICORES,
+    QosClass,
+    is_whole,
+    kubelet_limit,
+)
 from quota_advisor.sim.stall import Stall
 from quota_advisor.units import format_usec
 
@@ -37,10 +42,8 @@ _LIKE_A_COUNT = re.compile(r"(?i)threads?|workers?|maxprocs|concurrency|parallel
 def threads_exceed_limit(case: PodCase, rule: Rule) -> Verdicts:
     """Compare numbers of threads that are written down with the limit that feeds them."""
     pod = pod_cpu(case)
-    if pod.pod.windows:
-        return
-    for cpu, counts in running(pod):
-        for count in counts if cpu.cap else ():
+    for cpu, counts in pod.counted:
+        for count in counts if cpu.cap and not pod.pod.windows else ():
             allowed = allowed_count(count, cpu.cap or 0, rule)
             stall = pod.stall(cpu.cap or 0, count.number)
             if count.number <= allowed or stall is None:
@@ -48,7 +51,7 @@ def threads_exceed_limit(case: PodCase, rule: Rule) -> Verdicts:
             yield Hit(
                 message=(
                     f"{count.setting} of {count.number} in {cpu.label} exceeds its CPU limit of"
-                    f" {cpu_text(cpu.cap or 0)}: {busy_text(cpu.cap or 0, stall)}"
+                    f" {cpu_text(cpu.cap or 0)}: all busy they {busy_text(cpu.cap or 0, stall)}"
                 ),
                 location=pod.at(count.at),
                 evidence=(
@@ -67,7 +70,7 @@ def threads_exceed_limit(case: PodCase, rule: Rule) -> Verdicts:
 def runtime_ignores_quota(case: PodCase, _rule: Rule) -> Verdicts:
     """Find runtimes that size their pools by the node although a limit is set."""
     pod = pod_cpu(case)
-    for cpu, counts in running(pod):
+    for cpu, counts in pod.running:
         if not cpu.cap or pod.pod.windows:
             continue
         runtime = ignorant_runtime(cpu.container, cpu.cap, counts)
@@ -143,11 +146,11 @@ def microburst_risk(case: PodCase, rule: Rule) -> Verdicts:
     """Find limits that a short burst of work spends before its period is over."""
     pod = pod_cpu(case)
     burst_usec = rule.option("burst_usec")
-    for cpu, counts in running(pod):
+    for cpu, counts in pod.running:
         if not cpu.cap or cpu.cap >= _safe_millicores(pod, counts, burst_usec):
             continue
-        if pod.pod.windows:
-            return
+        if pod.pod.windows or cpu.cap < SMALLEST_MILLICORES:
+            continue
         threads, from_where = _threads(pod, cpu, counts)
         quota = kubelet_limit(cpu.cap)
         demand = threads * burst_usec
@@ -177,7 +180,9 @@ def microburst_risk(case: PodCase, rule: Rule) -> Verdicts:
 def limit_at_request_with_burst(case: PodCase, _rule: Rule) -> Verdicts:
     """Find request = limit on many threads: the class Guaranteed is no exemption from the quota."""
     pod = pod_cpu(case)
-    for cpu, counts in running(pod):
+    if not pod.counted and case.context.node_millicores is None:
+        return
+    for cpu, counts in pod.running:
         if cpu.request != cpu.limit or not cpu.limit or pod.pod.windows or pod.pod.partial:
             continue
         threads, _ = _threads(pod, cpu, counts)
@@ -189,7 +194,7 @@ def limit_at_request_with_burst(case: PodCase, _rule: Rule) -> Verdicts:
         yield Hit(
             message=(
                 f"request = limit = {cpu_text(cpu.limit)} does not lift the quota of {cpu.label}"
-                f"{unless}: when its {threads} threads are busy, {busy_text(cpu.limit, stall)}"
+                f"{unless}: its {threads} threads, all busy, {busy_text(cpu.limit, stall)}"
             ),
             location=pod.at(cpu.limit_at, cpu),
             evidence=(
@@ -211,7 +216,7 @@ def busy_text(millicores: int, stall: Stall) -> str:
     """Return what a limit does to busy threads, in words."""
     limit = kubelet_limit(millicores)
     return (
-        f"all busy they spend the quota of {format_usec(limit.quota_usec)} in"
+        f"spend the quota of {format_usec(limit.quota_usec)} in"
         f" {format_usec(stall.run_usec)} of each {format_usec(limit.period_usec)} and wait"
         f" {format_usec(stall.wait_usec)}"
     )

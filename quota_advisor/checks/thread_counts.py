@@ -64,6 +64,9 @@ _FLAGS = {
 }
 """Programs whose flags say how many processes they start."""
 
+_ANY_PROGRAM = re.compile(rf"{'|'.join(_FLAGS)}|ActiveProcessorCount|worker_processes")
+"""Most commands have none of them, and need no closer look."""
+
 _JAVA_COUNT = re.compile(r"-XX:ActiveProcessorCount=([0-9]{1,6})(?![0-9])")
 _NGINX_COUNT = re.compile(r"\bworker_processes\s+([0-9]{1,6})\s*;")
 # OMP_NUM_THREADS may be a list, one number for each level of nesting.
@@ -74,7 +77,8 @@ def thread_counts(
     env: Mapping[str, Scalar | ResourceRef] | Mapping[str, Scalar], command: Sequence[Scalar]
 ) -> tuple[ThreadCount, ...]:
     """Return every number of threads in a container's environment and arguments."""
-    if not command and _VARIABLES.isdisjoint(env):
+    in_command = command and _ANY_PROGRAM.search(" ".join([word.text for word in command]))
+    if not in_command and (not env or _VARIABLES.isdisjoint(env)):
         return ()
     return (*_from_environment(env), *_from_command(command))
 

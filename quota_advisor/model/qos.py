@@ -16,6 +16,9 @@ from quota_advisor.model.manifest import Role
 MILLI = 1000
 """Thousandths of a CPU in one CPU."""
 
+SMALLEST_MILLICORES = 10
+"""A smaller limit acts as this one: the kernel takes no quota below 1 ms of its 100 ms."""
+
 
 class QosClass(StrEnum):
     """The three classes, from the best protected to the least."""
