@@ -12,6 +12,7 @@ from quota_advisor.catalog import Catalog
 from quota_advisor.collect.ignored import Patterns
 from quota_advisor.collect.lint_inputs import FileKind
 from quota_advisor.collect.lint_pieces import Piece, read_piece
+from quota_advisor.collect.lint_units import quadlet_service
 from quota_advisor.config import Config, apply_config, overridden
 from quota_advisor.documents.reader import Document, read_manifest, read_part, to_utf8
 from quota_advisor.documents.split import Part
@@ -174,14 +175,13 @@ class Judge:
         return outcome
 
     def _judge_piece(self, piece: Piece, data: bytes, outcome: Outcome) -> None:
-        scopes = []
+        scopes: list[Scope] = []
         for document in _documents(piece, data):
-            scopes.append(self._scope(document))
+            scopes += self._scopes(document)
             _count(document, outcome.tally)
-        known = [scope for scope in scopes if scope is not None]
-        if known:
+        if scopes:
             config = self._settings.config
-            _extend(outcome.results, run(known, self._plan(piece.file.path), config))
+            _extend(outcome.results, run(scopes, self._plan(piece.file.path), config))
 
     def judge_units(self, units: Sequence[UnitConfig], outcome: Outcome) -> None:
         """Judge the units of one tree."""
@@ -204,18 +204,19 @@ class Judge:
         ]
         _extend(outcome.results, run(scopes, self._plan(""), self._settings.config))
 
-    def _scope(self, document: Document) -> Scope | None:
+    def _scopes(self, document: Document) -> Iterator[Scope]:
         match document:
             case Pod():
-                return Scope(PodCase(document, self._context), document.suppressions)
+                yield Scope(PodCase(document, self._context), document.suppressions)
             case ComposeService() | KubeletConfig():
-                return Scope(document, document.suppressions)
-            case Quadlet():
-                return Scope(document, document.unit.suppressions)
+                yield Scope(document, document.suppressions)
+            case Quadlet(unit=unit):
+                yield Scope(document, unit.suppressions)
+                yield Scope(quadlet_service(unit), unit.suppressions)
             case DocumentNote():
-                return Scope(document)
+                yield Scope(document)
             case _:
-                return None
+                pass
 
     def _plan(self, path: str) -> Plan:
         """Return the rules for a file: overrides for its path included."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from quota_advisor.collect.unit_files import SYSTEM_SEARCH_PATH, _expand
 from quota_advisor.documents.unit_merge import merge_unit, unit_section
@@ -33,6 +33,30 @@ def merge_units(files: Iterable[UnitFile]) -> Iterator[tuple[UnitConfig, ...]]:
     for tree in sorted(trees):
         ordered = sorted(trees[tree].values(), key=lambda d: (d.rank, d.top))
         yield tuple(_units(ordered))
+
+
+def quadlet_service(file: UnitFile) -> UnitConfig:
+    """Return the service that a quadlet becomes, as far as the file itself settles it.
+
+    What stands in quadlet's own sections is turned into something else, or refused, by quadlet.
+    """
+    stem, _, kind = _owner(file.path).rpartition(".")
+    name = stem if kind in ("container", "kube") else f"{stem}-{kind}"
+    kept = tuple(a for a in file.assignments if a.section not in _QUADLET_SECTIONS)
+    return merge_unit(f"{name}.service", replace(file, assignments=kept))
+
+
+_QUADLET_SECTIONS = frozenset(
+    {"Container", "Pod", "Kube", "Volume", "Network", "Build", "Image", "Quadlet"}
+)
+
+
+def _owner(path: str) -> str:
+    """Return the name of a file, or of the one that it is a drop-in of."""
+    directory, _, name = path.rpartition("/")
+    if name.endswith(".conf") and directory.endswith(".d"):
+        return directory.rpartition("/")[2].removesuffix(".d")
+    return name
 
 
 @dataclass(slots=True)
