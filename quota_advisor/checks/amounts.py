@@ -2,13 +2,52 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
+from typing import NamedTuple
 
 from quota_advisor.documents.quantity import CpuQuantity, InvalidQuantity, parse_cpu
 from quota_advisor.model.manifest import Scalar
 
 MAX_MILLICORES = 10**12
 """More than any cluster has; the API holds larger amounts, and nobody means one."""
+
+
+_OTHER_BASE = re.compile(r"[+-]?0[xXoObB]?[0-9a-fA-F_]+")
+_LARGE_SUFFIX = re.compile(r".*[0-9.]([kMGTPE]i?|[KMGTPE]i)")
+
+
+class Misread(NamedTuple):
+    """An amount that is another number to the API than to a person."""
+
+    millicores: int
+    because: str
+
+
+@lru_cache(maxsize=4096)
+def misread_amount(text: str, plain: bool, most_millicores: int) -> Misread | None:  # noqa: FBT001
+    """Return how an amount can be misread, None where it cannot.
+
+    Args:
+        text: As written.
+        plain: Without quotes: YAML then reads it as a number first.
+        most_millicores: More than this is taken for thousandths without their suffix.
+    """
+    amount = _cpu(text, plain)
+    if not isinstance(amount, int) or amount == 0:
+        return None
+    if plain and _OTHER_BASE.fullmatch(text) and amount != _decimal_millicores(text):
+        return Misread(amount, "the leading zero makes it octal, hexadecimal or binary in YAML")
+    if _LARGE_SUFFIX.fullmatch(text):
+        return Misread(amount, "the suffix counts in thousands of CPUs or more, and m thousandths")
+    if amount > most_millicores:
+        return Misread(amount, f"{text}m would be thousandths of a CPU")
+    return None
+
+
+def _decimal_millicores(text: str) -> int | None:
+    digits = text.replace("_", "")
+    return int(digits) * 1000 if digits.lstrip("+-").isdecimal() else None
 
 
 def cpu_amount(scalar: Scalar) -> int | str | None:

@@ -11,7 +11,15 @@ from quota_advisor.checks.thread_counts import ThreadCount, thread_counts
 from quota_advisor.model.finding import Evidence
 from quota_advisor.model.lint import PodCase
 from quota_advisor.model.manifest import Container, LimitRange, Pod, Resources, Role, Scalar
-from quota_advisor.model.qos import Need, QosClass, guarantee_gaps, kubelet_limit, qos_class
+from quota_advisor.model.qos import (
+    Need,
+    QosClass,
+    guarantee_gaps,
+    kubelet_limit,
+    qos_class,
+    running_millicores,
+    starting_millicores,
+)
 from quota_advisor.model.source import Location
 from quota_advisor.sim.stall import Stall, worst_stall
 
@@ -133,14 +141,14 @@ class PodCpu:
         stanza = self.pod.resources
         if not stanza.requests and not stanza.limits:
             return None
-        cpu = [c.request for c in self.containers if c.request]
+        containers = max(running_millicores(self.needs), starting_millicores(self.needs))
         memory = [n.memory_request for n in self.needs if n.memory_request]
         memory_limit = _memory(stanza.limits.get("memory"))
         memory_request = _memory(stanza.requests.get("memory"))
         return Need(
             "the pod",
             None,
-            self.pod_request or sum(cpu) or self.pod_limit,
+            self.pod_request or containers or self.pod_limit,
             self.pod_limit,
             memory_request or sum(memory) or memory_limit,
             memory_limit,

@@ -1,4 +1,4 @@
-"""Rules about CPU requests and limits of pods, as they are written."""
+"""Rules about pods: which requests and limits stand in them, where, and in which order."""
 
 from __future__ import annotations
 
@@ -17,16 +17,9 @@ from quota_advisor.engine import Hit, Skip, Verdicts, check
 from quota_advisor.model.finding import Evidence, Recommendation
 from quota_advisor.model.lint import LimitsPolicy, PodCase
 from quota_advisor.model.qos import (
-    SMALLEST_MILLICORES,
-    kubelet_limit,
     running_millicores,
-    slice_quota_usec,
     starting_millicores,
 )
-from quota_advisor.units import format_usec
-
-LARGE_MILLICORES = 32_000
-"""Amounts from here on are worth a word when no node size is given to compare them with."""
 
 
 @check(PodCase)
@@ -148,108 +141,6 @@ def resources_misplaced(case: PodCase, _rule: Rule) -> Verdicts:
             location=case.pod.at(misplaced),
             evidence=(Evidence(label="found at", value=misplaced.path),),
             recommendation=Recommendation(summary=f"move it to {misplaced.belongs}"),
-        )
-
-
-@check(PodCase)
-def limit_below_10m(case: PodCase, _rule: Rule) -> Verdicts:
-    """Find limits smaller than the kernel can hold anybody to."""
-    pod = pod_cpu(case)
-    if pod.pod.windows:
-        return
-    for cpu, limit, place in pod.written_limits:
-        if limit < SMALLEST_MILLICORES:
-            quota = kubelet_limit(limit)
-            yield Hit(
-                message=(
-                    f"the CPU limit of {limit}m of {owner(cpu)} acts as {SMALLEST_MILLICORES}m: the"
-                    f" smallest quota is {format_usec(quota.quota_usec)} per"
-                    f" {format_usec(quota.period_usec)}"
-                ),
-                location=pod.at(place),
-                evidence=(cpu_evidence("limit", limit, SMALLEST_MILLICORES),),
-            )
-
-
-@check(PodCase)
-def limit_not_multiple_of_10m(case: PodCase, _rule: Rule) -> Verdicts:
-    """Find limits that systemd holds in a coarser unit than Kubernetes."""
-    pod = pod_cpu(case)
-    for cpu, limit, place in pod.written_limits:
-        if limit % SMALLEST_MILLICORES == 0 or limit < SMALLEST_MILLICORES or pod.pod.windows:
-            continue
-        exact = kubelet_limit(limit).quota_usec
-        rounded = slice_quota_usec(exact)
-        yield Hit(
-            message=(
-                f"the CPU limit of {limit}m of {owner(cpu)} is {exact} us per period in its own"
-                f" cgroup and {rounded} us where the systemd driver rounds it up to whole percents"
-            ),
-            location=pod.at(place),
-            evidence=(
-                Evidence(label="quota", value=exact, unit="usec"),
-                Evidence(label="quota rounded by systemd", value=rounded, unit="usec"),
-            ),
-        )
-
-
-@check(PodCase)
-def limit_exceeds_node(case: PodCase, _rule: Rule) -> Verdicts:
-    """Find limits that no node can reach."""
-    pod, node = pod_cpu(case), case.context.node_millicores
-    for cpu, limit, place in pod.written_limits:
-        if limit < (LARGE_MILLICORES if node is None else node) or pod.pod.windows:
-            continue
-        if node is None:
-            yield Skip(
-                f"{owner(cpu)} has a limit of {cpu_text(limit)} CPUs, and no node size is given"
-            )
-            continue
-        yield Hit(
-            message=(
-                f"the CPU limit of {cpu_text(limit)} of {owner(cpu)} has no effect: the largest"
-                f" node has {cpu_text(node)} CPUs"
-            ),
-            location=pod.at(place),
-            evidence=(cpu_evidence("limit", limit, node),),
-        )
-
-
-@check(PodCase)
-def request_exceeds_node(case: PodCase, _rule: Rule) -> Verdicts:
-    """Find pods that no node has room for."""
-    pod, node = pod_cpu(case), case.context.node_millicores
-    bound = LARGE_MILLICORES if node is None else node
-    total = pod.pod_request or sum([cpu.request or 0 for cpu in pod.containers])
-    if total <= bound or pod.pod.partial:
-        return
-    # The sum above counts plain init containers too; most pods are done before it matters.
-    total = pod.pod_request or max(running_millicores(pod.needs), starting_millicores(pod.needs))
-    if total <= bound:
-        return
-    if node is None:
-        yield Skip(f"the pod requests {cpu_text(total)} CPUs, and no node size is given")
-        return
-    largest = max(pod.containers, key=lambda cpu: cpu.request or 0, default=None)
-    place = pod.pod_request_at or (largest and (largest.request_at or largest.limit_at))
-    yield Hit(
-        message=(
-            f"the pod requests {cpu_text(total)} CPUs and the largest node has {cpu_text(node)}:"
-            " it is never scheduled"
-        ),
-        location=pod.at(place, largest),
-        evidence=(cpu_evidence("request of the pod", total, node),),
-    )
-
-
-@check(PodCase)
-def quota_invalid(case: PodCase, _rule: Rule) -> Verdicts:
-    """Find CPU amounts that the API cannot read or refuses."""
-    for bad in pod_cpu(case).bad:
-        yield Hit(
-            message=f"the {bad.what} is refused: {bad.reason}",
-            location=case.pod.at(bad.at),
-            evidence=(Evidence(label="as written", value=bad.at.text),),
         )
 
 

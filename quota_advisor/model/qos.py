@@ -47,15 +47,14 @@ class Need(NamedTuple):
     memory_request: int | None = None
     memory_limit: int | None = None
 
-    @property
-    def is_equal_in_whole_cpus(self) -> bool:
-        """Whether its CPU request is its limit and a whole number of CPUs."""
-        return self.cpu_request == self.cpu_limit and is_whole(self.cpu_limit)
-
 
 def is_whole(millicores: int | None) -> bool:
-    """Whether an amount is a positive whole number of CPUs."""
-    return bool(millicores) and (millicores or 0) > 0 and (millicores or 0) % MILLI == 0
+    """Whether an amount is a positive whole number of CPUs.
+
+    A container of a Guaranteed pod that requests one gets exclusive CPUs from the static CPU
+    manager, whatever the others of the pod request.
+    """
+    return millicores is not None and millicores > 0 and millicores % MILLI == 0
 
 
 def qos_class(needs: Sequence[Need], pod: Need | None = None) -> QosClass:
@@ -96,11 +95,6 @@ def _gaps(need: Need) -> Iterator[str]:
             yield f"{need.who} has no {resource} limit"
         elif request != limit:
             yield f"the {resource} request of {need.who} is not its limit"
-
-
-def has_exclusive_cpus(need: Need) -> bool:
-    """Whether the static CPU manager gives this container of a Guaranteed pod its own CPUs."""
-    return need.role is not Role.EPHEMERAL and is_whole(need.cpu_request)
 
 
 def running_millicores(needs: Iterable[Need]) -> int:

@@ -11,7 +11,6 @@ from quota_advisor.model.qos import (
     Need,
     QosClass,
     guarantee_gaps,
-    has_exclusive_cpus,
     is_whole,
     kubelet_limit,
     qos_class,
@@ -88,7 +87,6 @@ def test_a_pod_is_guaranteed_exactly_when_nothing_is_missing(needs: list[Need]) 
 )
 def test_whole_cpus(millicores: int | None, *, whole: bool) -> None:
     assert is_whole(millicores) is whole
-    assert has_exclusive_cpus(need(request=millicores)) is whole
 
 
 def test_the_start_needs_the_largest_init_container_beside_the_sidecars_before_it() -> None:
