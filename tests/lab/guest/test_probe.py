@@ -36,7 +36,13 @@ def probe(*arguments: str) -> dict[str, Any]:
 
 
 def temporary_cgroups() -> list[Path]:
-    return sorted(Path("/sys/fs/cgroup").rglob("quota-advisor-probe-*"))
+    # os.walk, unlike rglob, takes it that directories vanish while it looks.
+    return [
+        Path(top, name)
+        for top, names, _ in os.walk("/sys/fs/cgroup")
+        for name in names
+        if name.startswith("quota-advisor-probe-")
+    ]
 
 
 def scopes(host: LabHost) -> str:
@@ -87,8 +93,10 @@ def test_a_run_that_is_ended_leaves_no_scope(number: signal.Signals) -> None:
     with subprocess.Popen(
         [*PROBE, *BRIEF, "--duration", "30"], stderr=subprocess.PIPE, text=True
     ) as running:
-        wait_for("no cgroup", lambda: any(load_of(group) for group in temporary_cgroups()))
-        os.kill(running.pid, number)
+        try:
+            wait_for("no cgroup", lambda: any(load_of(group) for group in temporary_cgroups()))
+        finally:
+            running.send_signal(number)
         running.communicate(timeout=60)
 
     wait_for("a cgroup is left", lambda: not temporary_cgroups())

@@ -1,0 +1,131 @@
+"""A probe that is ended at any moment leaves nothing behind; one that is killed, to the next."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from quota_advisor.collect.cgroup_tree import find_hierarchy
+from quota_advisor.errors import QuotaAdvisorError
+from quota_advisor.model.limit import Missing
+from quota_advisor.probe.burner import NAME, find_burner
+from quota_advisor.probe.cgroup import HOST, open_home
+from quota_advisor.probe.names import owner_of
+
+pytestmark = pytest.mark.native
+
+TIMES = 50
+AT_ONCE = 5
+LATEST_SEC = 2.5
+"""A run starts within half a second of quiet machine and would last much longer than this."""
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
+PROBE = [sys.executable, "-m", "quota_advisor", "probe", "--force", "--tiers", "0.2"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _machine_can_be_measured() -> None:
+    try:
+        find_burner()
+        with open_home("test") as home, home.group():
+            pass
+    except QuotaAdvisorError as error:
+        pytest.skip(str(error))
+
+
+def tops() -> list[Path]:
+    hierarchy = find_hierarchy(HOST)
+    assert not isinstance(hierarchy, Missing)
+    both = (hierarchy.cpu, hierarchy.cpuacct)
+    return [Path(base) for base in dict.fromkeys(both) if isinstance(base, str)]
+
+
+def groups_of(pids: set[int]) -> Iterator[Path]:
+    for top in tops():
+        # os.walk, unlike rglob, takes it that directories vanish while it looks.
+        for directory, names, _ in os.walk(top):
+            owners = ((name, owner_of(name)) for name in names)
+            yield from (Path(directory, n) for n, owner in owners if owner and owner.pid in pids)
+
+
+def load_of(marks: set[str]) -> Iterator[int]:
+    """Yield every burner that one of our probes started: each carries a mark in its environment."""
+    for directory in Path("/proc").glob("[0-9]*"):
+        try:
+            if (directory / "exe").readlink().name != NAME:
+                continue
+            environment = (directory / "environ").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if any(f"QA_TEST_MARK={mark}".encode() in environment for mark in marks):
+            yield int(directory.name)
+
+
+def start(mark: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [*PROBE, "--rounds", "20", "--duration", "0.4", "--format", "json=/dev/null"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "QA_TEST_MARK": mark},
+    )
+
+
+def test_killed_fifty_times_nothing_is_left() -> None:
+    dice = random.Random(5)  # noqa: S311 - any moments will do, the same ones each time
+    mark = f"{os.getpid()}-{time.monotonic_ns()}"
+    pids: set[int] = set()
+    codes: dict[signal.Signals, set[int]] = {number: set() for number in SIGNALS}
+    for _ in range(TIMES // AT_ONCE):
+        running = [start(mark) for _ in range(AT_ONCE)]
+        ends = sorted((dice.uniform(0, LATEST_SEC), child.pid, child) for child in running)
+        begin = time.monotonic()
+        for moment, pid, child in ends:
+            time.sleep(max(begin + moment - time.monotonic(), 0))
+            number = SIGNALS[len(pids) % len(SIGNALS)]
+            child.send_signal(number)
+            pids.add(pid)
+            codes[number].add(child.wait(timeout=30))
+
+    # Only SIGKILL may leave something, and only until the next run.
+    with open_home("test"):
+        pass
+    settle(pids, {mark})
+    # Before Python has set up anything, a signal ends it the plain way.
+    assert codes[signal.SIGINT] <= {130, 1, -signal.SIGINT}
+    assert codes[signal.SIGTERM] <= {128 + signal.SIGTERM, -signal.SIGTERM}
+    assert codes[signal.SIGKILL] == {-signal.SIGKILL}
+
+
+def test_the_orphan_of_a_killed_run_is_removed_by_the_next() -> None:
+    mark = f"{os.getpid()}-{time.monotonic_ns()}"
+    child = start(mark)
+    deadline = time.monotonic() + 30
+    while not list(groups_of({child.pid})):
+        assert time.monotonic() < deadline, "no cgroup was made"
+        time.sleep(0.005)
+    child.kill()
+    child.wait()
+    orphans = set(groups_of({child.pid}))
+
+    with open_home("test"):
+        pass
+
+    assert orphans, "the kill came too late"
+    settle({child.pid}, {mark})
+
+
+def settle(pids: set[int], marks: set[str]) -> None:
+    """Wait until the load has seen that its parent is gone; then nothing may be there."""
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline and (any(load_of(marks)) or any(groups_of(pids))):
+        time.sleep(0.05)
+    assert list(load_of(marks)) == []
+    assert list(groups_of(pids)) == []

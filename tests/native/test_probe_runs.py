@@ -1,0 +1,202 @@
+"""The probe against this machine's own bandwidth control: counters and ratios, not speed."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quota_advisor.collect.cgroup_tree import find_hierarchy
+from quota_advisor.errors import QuotaAdvisorError
+from quota_advisor.model.limit import Bandwidth, Missing
+from quota_advisor.probe.burner import find_burner
+from quota_advisor.probe.cgroup import HOST, Home, open_home
+from quota_advisor.probe.errors import SandboxError
+from quota_advisor.probe.names import owner_of, this_process
+from quota_advisor.probe.session import available_cpus
+
+pytestmark = pytest.mark.native
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _machine_can_be_measured() -> None:
+    try:
+        find_burner()
+        with open_home("test") as home, home.group():
+            pass
+    except QuotaAdvisorError as error:
+        pytest.skip(str(error))
+
+
+def probe(*arguments: str, timeout_sec: float = 120) -> subprocess.CompletedProcess[str]:
+    # High priority: on a busy machine the quota, not the crowd, must be what limits.
+    command = [sys.executable, "-m", "quota_advisor", "probe", "--force", "--priority", "high"]
+    return subprocess.run(
+        [*command, *arguments], check=False, capture_output=True, text=True, timeout=timeout_sec
+    )
+
+
+def document_of(*arguments: str) -> dict[str, Any]:
+    done = probe(*arguments, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_two_threads_and_half_a_core_have_the_shape_of_the_field_report() -> None:
+    if available_cpus() < 2:
+        pytest.skip("needs two CPUs")
+    document = document_of("--rounds", "1", "--duration", "2", "--tiers", "0.5,1")
+
+    half, whole = document["runs"]
+    for run, cores in ((half, 0.5), (whole, 1.0)):
+        allowed_usec = cores * run["load"]["wall_ns"] / 1_000
+        assert run["kernel"]["usage_usec"] == pytest.approx(allowed_usec, rel=0.08)
+        assert run["kernel"]["usage_usec"] == pytest.approx(
+            run["load"]["cpu_user_usec"] + run["load"]["cpu_system_usec"], rel=0.05
+        )
+    assert half["kernel"]["nr_periods"] >= 20
+    assert half["kernel"]["nr_throttled"] >= half["kernel"]["nr_periods"] - 2
+    rates = [run["load"]["throughput_req_per_sec"] for run in (half, whole)]
+    assert rates[1] / rates[0] == pytest.approx(2, rel=0.2)
+    assert half["load"]["lat_p999_ns"] > 20 * half["load"]["lat_p50_ns"]
+
+
+def test_a_period_and_a_burst_reach_the_kernel(tmp_path: Path) -> None:
+    target = tmp_path / "runs.csv"
+    done = probe(
+        *("--profile", "steady", "--rounds", "2", "--duration", "0.5", "--tiers", "0.5"),
+        *("--period", "20ms", "--burst", "10ms", "--format", f"csv={target}"),
+    )
+    if "this kernel has no" in done.stderr:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0, done.stderr
+
+    rows = list(csv.DictReader(target.read_text().splitlines()))
+    assert [row["round"] for row in rows] == ["1", "2"]
+    for row in rows:
+        assert (row["quota_usec"], row["period_usec"], row["burst_usec"]) == (
+            *("10000", "20000", "10000"),
+        )
+        # 0.7 s of load at 20 ms a period; the timer rests where the group does.
+        assert 10 <= int(row["nr_periods"]) <= 60
+
+
+def test_a_search_ends_with_a_confirmed_quota_and_what_to_write() -> None:
+    done = probe(
+        *("--slo", "p50=1s", "--rounds", "2", "--duration", "0.3", "--tiers", "0.2,0.4"),
+        *("--format", "table"),
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert "p50 ≤ 1 s is kept from 0.2 cores: in 2 of 2 runs" in done.stdout
+    assert "with 95% confidence at least" in done.stdout
+    for form in ("CPUQuota=20%", "20000 100000", "limits.cpu: 200m", 'cpus: "0.2"'):
+        assert form in done.stdout
+
+
+def test_a_target_that_no_quota_keeps_is_said_to_be_none() -> None:
+    done = probe(
+        *("--slo", "p50=1us", "--rounds", "1", "--duration", "0.3", "--tiers", "0.2,0.4"),
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert "p50 ≤ 1 us is not kept by any quota" in done.stdout
+
+
+def test_a_profile_from_a_file_is_run(tmp_path: Path) -> None:
+    (tmp_path / "trace.txt").write_text("interval_usec 10000\n2000\n0\n")
+    profile = tmp_path / "mine.yaml"
+    profile.write_text(
+        "name: mine\ntitle: Mine\ndescription: Recorded.\nmode: trace\nthreads: 1\n"
+        "trace: trace.txt\ntiers: [0.5]\n"
+    )
+
+    (run,) = document_of("--profile", str(profile), "--rounds", "1", "--duration", "0.5")["runs"]
+
+    assert run["load"]["mode"] == "trace"
+    assert run["load"]["requests"] > 0
+
+
+def test_a_machine_that_is_busier_than_allowed_is_left_alone() -> None:
+    command = [sys.executable, "-m", "quota_advisor", "probe", "--max-load", "0", "--rounds", "1"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+
+    # Reading the clock for a second keeps some CPU busy on any machine.
+    assert done.returncode == 3, done.stdout
+    assert "this machine is busy" in done.stderr
+    assert "--force" in done.stderr
+
+
+@pytest.fixture
+def home() -> Any:
+    with open_home("test") as found:
+        yield found
+
+
+def test_limits_can_be_changed_in_any_order(home: Home) -> None:
+    with home.group() as group:
+        for quota, period, burst in [
+            (50_000, 100_000, 50_000),
+            (10_000, 20_000, 0),
+            (1_000_000, 1_000_000, 1_000_000),
+            (1_000, 1_000, 1_000),
+            (200_000, 100_000, 0),
+        ]:
+            try:
+                group.set_limit(Bandwidth(quota_usec=quota, period_usec=period), burst)
+            except SandboxError as error:
+                assert "has no" in error.what  # noqa: PT017 - a kernel without burst
+                group.set_limit(Bandwidth(quota_usec=quota, period_usec=period))
+
+
+def test_a_limit_that_the_kernel_refuses_is_an_error_with_the_file(home: Home) -> None:
+    with home.group() as group, pytest.raises(SandboxError, match="does not take '999"):
+        group.set_limit(Bandwidth(quota_usec=999, period_usec=100_000))
+
+
+def test_a_group_carries_the_name_of_its_maker_and_is_gone_afterwards(home: Home) -> None:
+    with home.group() as group:
+        directories = group.directories
+        assert all(owner_of(directory.name) == this_process() for directory in directories)
+    assert not any(directory.exists() for directory in directories)
+
+
+def test_a_group_goes_whatever_happens_in_it(home: Home) -> None:
+    with pytest.raises(RuntimeError), home.group() as group:  # noqa: PT012
+        directories = group.directories
+        raise RuntimeError
+    assert not any(directory.exists() for directory in directories)
+
+
+def test_without_root_it_ends_with_three_and_says_so() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "quota_advisor", "probe", "--force"],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        user=65534,
+        group=65534,
+        extra_groups=[],
+        env={**os.environ, "HOME": "/"},
+    )
+    if "ModuleNotFoundError" in done.stderr or "Permission denied" in done.stderr:
+        pytest.skip("another user cannot read this installation")
+
+    assert done.returncode == 3
+    assert "root" in done.stderr
+
+
+def test_nothing_of_all_this_is_left() -> None:
+    hierarchy = find_hierarchy(HOST)
+    assert not isinstance(hierarchy, Missing)
+    ours = this_process()
+    names = [name for _, names, _ in os.walk(hierarchy.cpu) for name in names]
+    assert [name for name in names if owner_of(name) == ours] == []
