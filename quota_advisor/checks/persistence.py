@@ -66,12 +66,11 @@ def quota_not_enforced(workload: Workload, _rule: Rule) -> Verdicts:
 def reload_pending(workload: Workload, _rule: Rule) -> Verdicts:
     """Find files that say something else than the manager holds."""
     properties, config = workload.properties, workload.config
-    if not isinstance(properties, UnitProperties):
+    if not isinstance(properties, UnitProperties) or properties.transient:
         return
     files = config.limit if isinstance(config, UnitConfig) else Missing(reason="not read")
     differs = (
-        not properties.transient
-        and not isinstance(files, Missing)
+        not isinstance(files, Missing)
         and not isinstance(properties.limit, Missing)
         and files != properties.limit
     )
@@ -235,7 +234,7 @@ def _reload_matters(workload: Workload) -> bool:
     properties, config = workload.properties, workload.config
     if not isinstance(properties, UnitProperties) or not properties.need_daemon_reload:
         return False
-    touched = isinstance(config, UnitConfig) and config.quota_from is not None
+    touched = isinstance(config, UnitConfig) and isinstance(config.limit, Bandwidth)
     return touched or isinstance(properties.limit, Bandwidth)
 
 
