@@ -1,0 +1,113 @@
+"""One process or several, one file or many: the same report."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from quota_advisor.cli import linting
+from quota_advisor.collect import lint_pieces
+from quota_advisor.collect.lint_inputs import FileKind, InputFile
+from quota_advisor.collect.lint_pieces import Piece, pieces, read_piece
+from tests.lint.conftest import Lint
+from tests.lint.samples import BAD_UNIT, deployment
+
+LIMITS = """\
+apiVersion: v1
+kind: LimitRange
+metadata: {name: d, namespace: team}
+spec: {limits: [{type: Container, default: {cpu: 700m}}]}
+"""
+
+
+def many(count: int) -> dict[str, str | bytes]:
+    files: dict[str, str | bytes] = {
+        f"d{n % 7}/f{n}.yaml": "---\n".join(
+            deployment(f"app-{n}-{m}", limit=f"{100 + m}m") for m in range(3)
+        )
+        for n in range(count)
+    }
+    files["d3/limits.yaml"] = LIMITS
+    files["d1/bad.yaml"] = "kind: Pod\nspec: {containers: [\n"
+    files["units/a.service"] = BAD_UNIT
+    return files
+
+
+@pytest.fixture(autouse=True)
+def no_input_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linting, "SMALL_BYTES", 0)
+
+
+@pytest.mark.parametrize("jobs", ["2", "3", "64"])
+def test_the_number_of_processes_changes_nothing(lint: Lint, jobs: str) -> None:
+    alone = lint("--format", "json", "--jobs", "1", files=many(60))
+    assert len(alone.found()) > 180
+    together = lint("--format", "json", "--jobs", jobs)
+    assert together.out == alone.out
+    assert (together.code, together.err) == (alone.code, alone.err)
+
+
+def test_a_large_file_reads_as_the_same_documents_in_pieces(
+    lint: Lint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "---\n".join(deployment(f"app-{n}") for n in range(300))
+    whole = lint("--format", "json", "--jobs", "1", files={"all.yaml": text})
+    assert len(whole.found()) > 300
+    monkeypatch.setattr(lint_pieces, "PIECE_BYTES", 5000)
+    for jobs in ("1", "3"):
+        assert lint("--format", "json", "--jobs", jobs).out == whole.out
+
+
+def test_pieces_cover_a_file_and_begin_where_a_document_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lint_pieces, "PIECE_BYTES", 100)
+    data = b"a: |\n  ---\n" * 30 + b"---\nb: 1\n--- # c\nd: '---'\n---x: 1\n" * 20
+    path = tmp_path / "a.yaml"
+    path.write_bytes(data)
+    file = InputFile("a.yaml", FileKind.MANIFEST, len(data), real=str(path))
+    found = [piece for piece in pieces([file]) if isinstance(piece, Piece)]
+    assert len(found) > 5
+    assert b"".join(map(read_piece, found)) == data
+    for piece in found[1:]:
+        assert read_piece(piece).startswith((b"---\n", b"--- #"))
+        assert piece.first_line == data[: piece.start].count(b"\n") + 1
+    held = InputFile("-", FileKind.MANIFEST, len(data), data=data)
+    assert [piece[1:] for piece in pieces([held]) if isinstance(piece, Piece)] == [
+        piece[1:] for piece in found
+    ]
+
+
+def test_a_worker_that_dies_is_one_line_and_3(lint: Lint, monkeypatch: pytest.MonkeyPatch) -> None:
+    parent = os.getpid()
+    original = linting._look_around
+
+    def killed(*arguments: object) -> object:
+        if os.getpid() != parent:
+            os._exit(9)
+        return original(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(linting, "_look_around", killed)
+    done = lint("--jobs", "2", files=many(10))
+    assert done.code == 3
+    assert done.err == (
+        "quota-advisor: a worker process ended before its work was done: try --jobs 1\n"
+    )
+
+
+def test_a_worker_that_fails_says_why(lint: Lint, monkeypatch: pytest.MonkeyPatch) -> None:
+    parent = os.getpid()
+    original = linting._judge_batches
+
+    def broken(*arguments: object) -> object:
+        if os.getpid() != parent:
+            raise ZeroDivisionError("planted")
+        return original(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(linting, "_judge_batches", broken)
+    done = lint("--jobs", "2", files=many(10))
+    assert done.code == 3
+    assert "ZeroDivisionError: planted" in done.err
+    assert "Traceback" not in done.err
