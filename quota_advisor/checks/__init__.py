@@ -4,6 +4,7 @@ Importing this package registers every check; the list below is the only one.
 """
 
 from quota_advisor.checks import (
+    bursts,
     compose,
     cpu_manager,
     demand,
@@ -23,6 +24,7 @@ from quota_advisor.checks import (
 )
 
 __all__ = [
+    "bursts",
     "compose",
     "cpu_manager",
     "demand",

@@ -12,6 +12,7 @@ from quota_advisor.model.finding import Evidence
 from quota_advisor.model.lint import PodCase
 from quota_advisor.model.manifest import Container, LimitRange, Pod, Resources, Role, Scalar
 from quota_advisor.model.qos import (
+    MILLI,
     Need,
     QosClass,
     guarantee_gaps,
@@ -170,11 +171,14 @@ class PodCpu:
             return self.pod.at(scalar)
         return self.pod.at(self.pod.place if cpu is None else cpu.container.resources.place)
 
-    def stall(self, millicores: int, threads: int) -> Stall | None:
-        """Return what a limit does to threads that are all busy, on the nodes if known."""
+    def cpus_for(self, threads: int) -> int:
+        """Return the CPUs that threads can run on: of the node, or enough if it is not known."""
         node = self.case.context.node_millicores
-        cpus = threads if node is None else max(node // 1000, 1)
-        return worst_stall(kubelet_limit(millicores), threads, cpus)
+        return threads if node is None else max(node // MILLI, 1)
+
+    def stall(self, millicores: int, threads: int) -> Stall | None:
+        """Return what a limit does to threads that are all busy."""
+        return worst_stall(kubelet_limit(millicores), threads, self.cpus_for(threads))
 
 
 def pod_cpu(case: PodCase) -> PodCpu:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from quota_advisor.catalog import Rule
 from quota_advisor.checks.amounts import cpu_amount
@@ -24,9 +24,6 @@ from quota_advisor.model.lint import PodCase
 from quota_advisor.model.manifest import Container, ResourceRef
 from quota_advisor.model.qos import (
     MILLI,
-    SMALLEST_MILLICORES,
-    QosClass,
-    is_whole,
     kubelet_limit,
 )
 from quota_advisor.sim.stall import Stall
@@ -141,69 +138,6 @@ def thread_count_divisor(case: PodCase, _rule: Rule) -> Verdicts:
             yield _rounded_up(pod, name, ref, cpu)
 
 
-@check(PodCase)
-def microburst_risk(case: PodCase, rule: Rule) -> Verdicts:
-    """Find limits that a short burst of work spends before its period is over."""
-    pod = pod_cpu(case)
-    burst_usec = rule.option("burst_usec")
-    for cpu, counts in pod.running:
-        if not cpu.cap or cpu.cap >= _safe_millicores(pod, counts, burst_usec):
-            continue
-        if pod.pod.windows or cpu.cap < SMALLEST_MILLICORES:
-            continue
-        threads, from_where = _threads(pod, cpu, counts)
-        quota = kubelet_limit(cpu.cap)
-        demand = threads * burst_usec
-        stall = pod.stall(cpu.cap, threads)
-        if stall is None or demand <= quota.quota_usec or _is_excess(counts, cpu.cap):
-            continue
-        periods = math.ceil(demand / quota.quota_usec)
-        who = "a burst" if threads == 1 else f"a burst of {threads} threads"
-        yield Hit(
-            message=(
-                f"{cpu.label}: {who} of {format_usec(burst_usec)} of CPU"
-                f"{' each' if threads > 1 else ''} needs {periods} periods of the"
-                f" {format_usec(quota.quota_usec)} that a limit of {cpu_text(cpu.cap)} allows and"
-                f" is cut short in {periods - 1} of them, waiting"
-                f" {format_usec(stall.wait_usec)} each time"
-            ),
-            location=pod.at(cpu.limit_at or pod.pod_limit_at, cpu),
-            evidence=(
-                Evidence(label="CPU time of a burst", value=demand, unit="usec"),
-                Evidence(label="quota", value=quota.quota_usec, unit="usec"),
-                Evidence(label="threads", value=threads, unit=from_where),
-            ),
-        )
-
-
-@check(PodCase)
-def limit_at_request_with_burst(case: PodCase, _rule: Rule) -> Verdicts:
-    """Find request = limit on many threads: the class Guaranteed is no exemption from the quota."""
-    pod = pod_cpu(case)
-    if not pod.counted and case.context.node_millicores is None:
-        return
-    for cpu, counts in pod.running:
-        if cpu.request != cpu.limit or not cpu.limit or pod.pod.windows or pod.pod.partial:
-            continue
-        threads, _ = _threads(pod, cpu, counts)
-        stall = pod.stall(cpu.limit, threads) if threads > 1 else None
-        if stall is None:
-            continue
-        exclusive = is_whole(cpu.request) and pod.qos is QosClass.GUARANTEED
-        unless = "; only exclusive CPUs of the static CPU manager would" if exclusive else ""
-        yield Hit(
-            message=(
-                f"request = limit = {cpu_text(cpu.limit)} does not lift the quota of {cpu.label}"
-                f"{unless}: its {threads} threads, all busy, {busy_text(cpu.limit, stall)}"
-            ),
-            location=pod.at(cpu.limit_at, cpu),
-            evidence=(
-                cpu_evidence("limit", cpu.limit),
-                Evidence(label="threads", value=threads, unit="threads"),
-            ),
-        )
-
-
 def allowed_count(count: ThreadCount, millicores: int, rule: Rule) -> int:
     """Return the highest number of threads of a kind that suits a limit."""
     compute = count.kind is Kind.COMPUTE
@@ -220,29 +154,6 @@ def busy_text(millicores: int, stall: Stall) -> str:
         f" {format_usec(stall.run_usec)} of each {format_usec(limit.period_usec)} and wait"
         f" {format_usec(stall.wait_usec)}"
     )
-
-
-def _threads(pod: PodCpu, cpu: ContainerCpu, counts: Sequence[ThreadCount]) -> tuple[int, str]:
-    """Return the threads that can be busy at once, and how that is known."""
-    if counts:
-        return max(count.number for count in counts), "written down"
-    node = pod.case.context.node_millicores
-    if node and ignorant_runtime(cpu.container, cpu.cap or 0, counts):
-        return max(node // MILLI, 1), "CPUs of the node"
-    return 1, "assumed"
-
-
-def _safe_millicores(pod: PodCpu, counts: Sequence[ThreadCount], burst_usec: float) -> float:
-    """Return a limit from which a burst surely fits, cheap to tell; infinity for "look closer"."""
-    if counts or pod.case.context.node_millicores:
-        return math.inf
-    return burst_usec / 100
-
-
-def _is_excess(counts: Sequence[ThreadCount], millicores: int) -> bool:
-    """Whether threads-exceed-limit has something to say, which is the cause of the burst."""
-    allowed = max(math.ceil(millicores / MILLI), MIN_ALLOWED_COUNT)
-    return any(c.kind is Kind.COMPUTE and c.number > allowed for c in counts)
 
 
 def _thread_refs(case: PodCase) -> Iterator[tuple[str, ResourceRef, Container | None]]:
