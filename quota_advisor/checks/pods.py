@@ -14,8 +14,9 @@ from quota_advisor.checks.pod_cpu import (
     pod_cpu,
 )
 from quota_advisor.engine import Hit, Skip, Verdicts, check
-from quota_advisor.model.finding import Evidence, Recommendation
+from quota_advisor.model.finding import Evidence, Recommendation, Severity
 from quota_advisor.model.lint import LimitsPolicy, PodCase
+from quota_advisor.model.manifest import LimitRange, ResourceQuota
 from quota_advisor.model.qos import (
     running_millicores,
     starting_millicores,
@@ -93,12 +94,13 @@ def request_exceeds_limit(case: PodCase, _rule: Rule) -> Verdicts:
     for cpu in pod.containers:
         if cpu.request is None or cpu.limit is None or cpu.request <= cpu.limit:
             continue
-        default = "" if cpu.limit_at else f" (default of LimitRange {_limit_range_name(pod)})"
+        default, caveat = _default_words(pod, cpu)
         yield Hit(
             message=(
                 f"{cpu.label} requests {cpu_text(cpu.request)} of CPU, more than its limit of"
-                f" {cpu_text(cpu.limit)}{default}; the API refuses it"
+                f" {cpu_text(cpu.limit)}{default}; the API refuses it{caveat}"
             ),
+            severity=Severity.WARNING if caveat else None,
             location=pod.at(cpu.request_at or cpu.limit_at, cpu),
             evidence=(cpu_evidence("request", cpu.request, cpu.limit),),
         )
@@ -163,6 +165,7 @@ def resource_quota_needs_limit(case: PodCase, _rule: Rule) -> Verdicts:
     if quota is None or case.pod.partial:
         return
     pod = pod_cpu(case)
+    caveat = _same_namespace_caveat(pod, quota)
     needs = (
         ("limit", quota.requires_limit and pod.pod_limit is None, "limits.cpu"),
         ("request", quota.requires_request and not _has_pod_level_cpu(pod), "requests.cpu"),
@@ -176,8 +179,9 @@ def resource_quota_needs_limit(case: PodCase, _rule: Rule) -> Verdicts:
                     message=(
                         f"{cpu.label} states no CPU {what}, and ResourceQuota {quota.name!r}"
                         f" ({quota.file}:{quota.place.line}) counts {resource}: the API refuses"
-                        " the pod"
+                        f" the pod{caveat}"
                     ),
+                    severity=Severity.WARNING if caveat else None,
                     location=pod.at(None, cpu),
                     evidence=(Evidence(label="ResourceQuota", value=quota.name),),
                 )
@@ -202,5 +206,16 @@ def _is_unknown(pod: PodCpu, cpu: ContainerCpu) -> bool:
     return any(bad.at in (cpu.limit_at, cpu.request_at) for bad in pod.bad)
 
 
-def _limit_range_name(pod: PodCpu) -> str:
-    return "" if pod.limit_range is None else repr(pod.limit_range.name)
+def _default_words(pod: PodCpu, cpu: ContainerCpu) -> tuple[str, str]:
+    """Return where a limit that is not written comes from, and what is not sure about it."""
+    if cpu.limit_at is not None or pod.limit_range is None:
+        return "", ""
+    source = pod.limit_range
+    return f" (default of LimitRange {source.name!r})", _same_namespace_caveat(pod, source)
+
+
+def _same_namespace_caveat(pod: PodCpu, other: LimitRange | ResourceQuota) -> str:
+    """Return a reservation where two files name no namespace: they may go to different ones."""
+    if pod.pod.namespace or other.file == pod.pod.file:
+        return ""
+    return ", if both go to the same namespace"
