@@ -19,11 +19,10 @@ from quota_advisor.model.finding import (
     Subject,
     SuppressedFinding,
 )
-from quota_advisor.model.limit import Missing
 from quota_advisor.model.report import Results
 from quota_advisor.model.source import Location
 from quota_advisor.model.unit import Suppression, UnitConfig
-from quota_advisor.model.workload import Workload
+from quota_advisor.model.workload import Host, Workload
 
 
 class Judgeable(Protocol):
@@ -106,10 +105,22 @@ def check(subject_type: type[S]) -> Callable[[Callable[[S, Rule], Verdicts]], Ch
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A subject with the suppression comments that stand in its files."""
+    """Something to judge, with what belongs to it.
+
+    Attributes:
+        judged: What the checks are given.
+        suppressions: The comments that stand in its files.
+        live: What findings name instead, where the thing judged does not know that it runs.
+    """
 
     judged: Judgeable
     suppressions: tuple[Suppression, ...] = ()
+    live: Subject | None = None
+
+    @property
+    def subject(self) -> Subject:
+        """What findings name."""
+        return self.live or self.judged.subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,10 +189,11 @@ def run(scopes: Sequence[Scope], rules: Catalog | Plan, config: Config) -> Resul
 
 def _judge(scope: Scope, plan: Plan, results: Results, ledger: _Ledger) -> Iterator[Finding]:
     """Yield one subject's findings; what was skipped or failed goes into the results."""
-    subject = scope.judged.subject
-    idle = _is_idle(scope.judged)
+    subject = scope.subject
+    # What a measurement does not show today it may show tomorrow: its comment is not in vain.
+    measured = isinstance(scope.judged, Workload | Host)
     for rule, function in plan.checks_for(type(scope.judged)):
-        entry = ledger.unsure if idle else ledger.ran
+        entry = ledger.unsure if measured else ledger.ran
         try:
             for verdict in function(scope.judged, rule):
                 if isinstance(verdict, Skip):
@@ -195,11 +207,6 @@ def _judge(scope: Scope, plan: Plan, results: Results, ledger: _Ledger) -> Itera
             text = f"{type(error).__name__}: {error}"
             results.errors.append(InternalError(rule=rule.id, subject=subject, error=text))
         entry.update((suppression.location, rule.id) for suppression in scope.suppressions)
-
-
-def _is_idle(judged: object) -> bool:
-    """Whether this is a workload that does not run: measurements cannot tell anything of it."""
-    return isinstance(judged, Workload) and isinstance(judged.cgroup, Missing)
 
 
 def _stamp(hit: Hit, subject: Subject, rule: Rule) -> Finding:
@@ -245,7 +252,7 @@ def _suppression_uses(scopes: Iterable[Scope], ledger: _Ledger) -> Iterator[Supp
     comments: dict[Location, tuple[Suppression, Subject]] = {}
     for scope in scopes:
         for suppression in scope.suppressions:
-            comments.setdefault(suppression.location, (suppression, scope.judged.subject))
+            comments.setdefault(suppression.location, (suppression, scope.subject))
     in_vain = ledger.ran - ledger.unsure - ledger.used
     for location, (suppression, subject) in sorted(comments.items()):
         unused = tuple(r for r in suppression.rules if (location, r) in in_vain)

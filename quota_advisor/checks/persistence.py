@@ -35,9 +35,10 @@ def live_quota_not_persisted(workload: Workload, rule: Rule) -> Verdicts:
         return
     if _not_enforced(workload) is not None or _same(workload, live, wanted, rule):
         return
+    live_text, wanted_text = _apart(live, wanted)
     yield Hit(
         message=(
-            f"live limit is {_limit_text(live)}, but the unit asks for {_limit_text(wanted)}:"
+            f"live limit is {live_text}, but the unit asks for {wanted_text}:"
             " the next daemon-reload, restart or property change puts that back"
         ),
         location=quota_location(workload),
@@ -77,9 +78,10 @@ def reload_pending(workload: Workload, _rule: Rule) -> Verdicts:
     if not differs and not _reload_matters(workload):
         return
     if differs:
+        files_text, held_text = _apart(files, properties.limit)
         message = (
-            f"the files say {_limit_text(files)}, the manager still holds"
-            f" {_limit_text(properties.limit)}: the next daemon-reload changes the quota"
+            f"the files say {files_text}, the manager still holds {held_text}: the next"
+            " daemon-reload changes the quota"
         )
     else:
         message = "its files changed after the manager read them; a daemon-reload is pending"
@@ -236,6 +238,18 @@ def _reload_matters(workload: Workload) -> bool:
         return False
     touched = isinstance(config, UnitConfig) and isinstance(config.limit, Bandwidth)
     return touched or isinstance(properties.limit, Bandwidth)
+
+
+def _apart(one: CpuLimit, other: CpuLimit) -> tuple[str, str]:
+    """Return two limits as texts that differ, to the microsecond where percents look alike."""
+    texts = _limit_text(one), _limit_text(other)
+    if texts[0] != texts[1] or not (isinstance(one, Bandwidth) and isinstance(other, Bandwidth)):
+        return texts
+    return _exact(one), _exact(other)
+
+
+def _exact(limit: Bandwidth) -> str:
+    return f"{limit.quota_usec} of each {limit.period_usec} us"
 
 
 def _limit_text(limit: CpuLimit) -> str:

@@ -60,7 +60,7 @@ def judge(facts: HostFacts, rulebook: Rulebook, command: str) -> Report:
         comments = _comments(workload)
         scopes.append(Scope(workload, comments))
         if isinstance(workload.config, UnitConfig):
-            scopes.append(Scope(workload.config, comments))
+            scopes.append(Scope(workload.config, comments, workload.subject))
     return Report(
         command=command,
         host=host,

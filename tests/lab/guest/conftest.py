@@ -90,9 +90,10 @@ class LabHost:
         self.run("timeout", "30", "sh", "-c", f"until systemctl -q is-active {unit}; do :; done")
 
     def bind_mount(self, source: str, target: str) -> None:
-        """Show a directory at another place."""
+        """Show a directory, with what is mounted below it, at another place."""
         Path(target).mkdir(parents=True, exist_ok=True)
-        self.run("mount", "--bind", source, target)
+        # A slave: taking the copies away must not take the originals with them.
+        self.run("mount", "--rbind", "--make-rslave", source, target)
         self._undo.callback(self.run, "umount", "--lazy", target)
 
     def show(self, unit: str, name: str) -> str:

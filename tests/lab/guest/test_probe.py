@@ -109,3 +109,21 @@ def load_of(group: Path) -> bool:
         return any("quota-burner" in os.readlink(f"/proc/{pid}/exe") for pid in pids)  # noqa: PTH115
     except OSError:
         return False
+
+
+def test_without_systemd_the_cgroup_is_a_plain_directory(host: LabHost) -> None:
+    # A mount namespace in which systemd's sign of being there is hidden.
+    command = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /run/systemd; exec "$@"']
+    done = subprocess.run(
+        [*command, "sh", *PROBE, *BRIEF, "--duration", "2", "--format", "json"],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["node"]["cgroups"] == f"cgroup v{host.cgroup_version}"
+    kernel = document["runs"][0]["kernel"]
+    assert kernel["nr_throttled"] >= kernel["nr_periods"] - 2 > 10
