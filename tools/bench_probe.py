@@ -110,7 +110,7 @@ def _all_throttled(result: Result, tier: float) -> Check:
     throttled, periods = (_median(result, tier, n) for n in ("nr_throttled", "nr_periods"))
     return Check(
         what=f"every period throttled at {tier:g} core{'' if tier == 1 else 's'}",
-        measured=f"{throttled:g} of {periods:g}",
+        measured=f"{throttled:g} of {periods:g} (median)",
         holds=periods - LAST_PERIOD <= throttled <= periods,
     )
 
@@ -131,7 +131,7 @@ def markdown(result: Result, checks: list[Check]) -> str:
     """Return the block for docs/benchmarks.md."""
     heads = [f"{tier:g} core{'' if tier == 1 else 's'}" for tier in TIERS]
     lines = [
-        f"Two threads, {headline(result)}; priority {result.priority}.",
+        f"{headline(result)}; priority {result.priority}.",
         "",
         f"| median | {' | '.join(heads)} |",
         f"|---|{'---:|' * len(TIERS)}",

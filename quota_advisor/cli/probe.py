@@ -166,11 +166,11 @@ def _announce(order: Order, *, yes: bool) -> None:
     """
     from quota_advisor.units import format_usec  # noqa: PLC0415
 
-    if order.load.fitted:
-        click.echo(order.load.fitted, err=True)
-    most = "at most " if order.goal else ""
-    time = format_usec(round(order.most_sec) * 1e6)
-    click.echo(f"{most}{order.most_runs} runs, {most or 'about '}{time}", err=True)
+    most, about = ("at most ", "at most ") if order.goal else ("", "about ")
+    runs = f"{most}{order.most_runs} run{'' if order.most_runs == 1 else 's'}"
+    threads = f"{order.load.threads} thread{'' if order.load.threads == 1 else 's'}"
+    time = format_usec(max(round(order.most_sec), 1) * 1e6)
+    click.echo(f"{order.load.profile.name}, {threads}: {runs}, {about}{time}", err=True)
     if order.most_sec > ASK_ABOVE_SEC and not yes and _at_terminal():
         click.confirm("Start?", default=True, abort=True, err=True)
 

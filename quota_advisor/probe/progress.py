@@ -48,7 +48,7 @@ class Progress:
         return (
             f"run {self._started} of {most}{max(self._order.most_runs, self._started)}"
             f" ({format_cores(limit.tier_cores)}, round {number}),"
-            f" {most}{format_usec(round(left_sec) * 1e6)} left"
+            f" {most}{format_usec(max(round(left_sec), 1) * 1e6)} left"
         )
 
     def _show(self, text: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import tabulate
 
@@ -11,10 +11,13 @@ from quota_advisor.probe.forms import Forms, forms
 from quota_advisor.probe.report_plot import plot
 from quota_advisor.probe.result import Result
 from quota_advisor.probe.slo import CONFIDENCE, Answer, Knob, Trial, least_share
-from quota_advisor.probe.summary import Figure, TierSummary
+from quota_advisor.probe.summary import Figure, TierSummary, summarise
 from quota_advisor.units import format_cores, format_ratio, format_usec
 
 MAX_REMARKS = 5
+MARGIN, COLUMN = 22, 17
+"""Columns of text that the names of the rows, and one tier, take."""
+
 NOT_KNOWN = "n/a"
 
 
@@ -28,7 +31,7 @@ def render(result: Result, *, width: int = 0) -> str:
     blocks = [
         headline(result),
         "\n".join(f"note: {note}" for note in result.notes),
-        _table(result),
+        *(_tables(result, width) if result.answer is None else (_trials(result.answer),)),
         plot(result, width) if width else "",
         "\n".join(_accounts(result)),
         "\n".join(f"warning: {doubt}" for doubt in result.doubts),
@@ -40,11 +43,11 @@ def render(result: Result, *, width: int = 0) -> str:
 def headline(result: Result) -> str:
     """Return one line: what was measured, on which machine, how often."""
     load, node, timing = result.load, result.node, result.timing
-    if result.answer is None:
-        runs = f"median of {timing.rounds} runs of {timing.duration_sec:g} s"
-    else:
-        runs = f"{len(result.runs)} runs of {timing.duration_sec:g} s"
-    threads = f"{load.threads} thread{'' if load.threads == 1 else 's'}"
+    count = timing.rounds if result.answer is None else len(result.runs)
+    runs = f"{count} run{_s(count)} of {timing.duration_sec:g} s"
+    if result.answer is None and count > 1:
+        runs = f"median of {runs}"
+    threads = f"{load.threads} thread{_s(load.threads)}"
     return (
         f"{load.profile.name}: {threads} on {node.cpus} CPUs,"
         f" kernel {node.kernel_release}, {node.cgroups}; {runs}"
@@ -117,14 +120,46 @@ def _form_lines(written: Forms) -> Iterator[str]:
     yield f"compose     {written.compose}"
 
 
-def _table(result: Result) -> str:
-    headings = ["", *(result.label(tier.limit) for tier in result.tiers)]
-    rows = [[name, *(read(tier) for tier in result.tiers)] for name, read in _ROWS.items()]
-    used = ["of quota × time", *(_used(tier, result) for tier in result.tiers)]
-    rows.insert(list(_ROWS).index("CPU time used") + 1, used)
-    aligns = ["left", *("right" for _ in result.tiers)]
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"
+
+
+def _trials(answer: Answer) -> str:
+    """Return one row a candidate: a search may try many, and they have no room side by side."""
+    headings = [str(answer.knob), answer.target.percentile, "kept", "periods throttled"]
+    rows = [
+        [
+            _setting(trial, answer.knob),
+            _range(trial, answer).removeprefix(f"{answer.target.percentile} "),
+            f"{trial.met} of {len(trial.runs)}",
+            _periods(summarise(trial.runs)[0]),
+        ]
+        for trial in answer.trials
+    ]
+    return tabulate.tabulate(rows, headers=headings, tablefmt="plain", disable_numparse=True)
+
+
+def _tables(result: Result, width: int) -> Iterator[str]:
+    """Yield tables with as many tiers side by side as there is room for."""
+    room = max((width - MARGIN) // COLUMN, 1) if width else len(result.tiers)
+    for first in range(0, len(result.tiers), room):
+        yield _table(result, result.tiers[first : first + room])
+
+
+def _table(result: Result, tiers: Sequence[TierSummary]) -> str:
+    rows = [
+        [name, *(read(tier) for tier in tiers)]
+        for name, read in _ROWS.items()
+        if result.timing.rounds > 1 or not name.startswith("spread")
+    ]
+    used = ["of quota × time", *(_used(tier, result) for tier in tiers)]
+    rows.insert([row[0] for row in rows].index("CPU time used") + 1, used)
     return tabulate.tabulate(
-        rows, headers=headings, tablefmt="plain", colalign=aligns, disable_numparse=True
+        rows,
+        headers=["", *(result.label(tier.limit) for tier in tiers)],
+        tablefmt="plain",
+        colalign=["left", *("right" for _ in tiers)],
+        disable_numparse=True,
     )
 
 

@@ -80,7 +80,7 @@ class Result:
         """Return a limit in a word or two: what tells it from the other limits, first of all."""
         parts = [format_cores(limit.tier_cores)]
         if limit.tier_cores >= self.node.cpus:
-            parts[0] += " (= all)" if limit.tier_cores == self.node.cpus else " (> all)"
+            parts[0] += " (all)"
         limits = [tier.limit for tier in self.tiers]
         if len({other.bandwidth.period_usec for other in limits}) > 1:
             parts.append(f"period {format_usec(limit.bandwidth.period_usec)}")

@@ -77,6 +77,11 @@ def available_cpus() -> int:
     return len(os.sched_getaffinity(0))
 
 
+def machine_cpus() -> int:
+    """Return how many CPUs the machine has, whether ours to run on or not."""
+    return os.cpu_count() or available_cpus()
+
+
 def check_machine(order: Order) -> None:
     """See to it that this machine can be measured, before anybody is asked to wait.
 
@@ -89,7 +94,7 @@ def check_machine(order: Order) -> None:
     with open_home() as home, home.group():
         pass
     if order.max_load_ratio is not None:
-        refuse_when_busy(order.load.cpus, order.max_load_ratio)
+        refuse_when_busy(machine_cpus(), order.max_load_ratio)
 
 
 def probe(order: Order, on_run: OnRun) -> Result:
@@ -146,7 +151,7 @@ def _result(
         priority=order.priority,
         runs=tuple(runs),
         notes=tuple(_notes(order, home, runs)),
-        doubts=tuple(doubts(runs, order.load.cpus, speeds)),
+        doubts=tuple(doubts(runs, machine_cpus(), speeds)),
         answer=answer,
     )
 

@@ -62,7 +62,7 @@ def test_two_threads_and_half_a_core_have_the_shape_of_the_field_report() -> Non
             run["load"]["cpu_user_usec"] + run["load"]["cpu_system_usec"], rel=0.05
         )
     assert half["kernel"]["nr_periods"] >= 20
-    assert half["kernel"]["nr_throttled"] >= half["kernel"]["nr_periods"] - 2
+    assert half["kernel"]["nr_throttled"] >= 0.9 * half["kernel"]["nr_periods"] - 1
     rates = [run["load"]["throughput_req_per_sec"] for run in (half, whole)]
     assert rates[1] / rates[0] == pytest.approx(2, rel=0.2)
     assert half["load"]["lat_p999_ns"] > 20 * half["load"]["lat_p50_ns"]

@@ -39,7 +39,7 @@ def test_a_probe_prints_its_table_and_ends_with_zero(
 
     seen = capsys.readouterr()
     assert "p99 ms" in seen.out
-    assert "15 runs, about 2 min 34 s" in seen.err
+    assert "saturate, 2 threads: 15 runs, about 2 min 34 s" in seen.err
     assert len(ready) == 1
 
 

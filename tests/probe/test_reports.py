@@ -61,7 +61,9 @@ def test_the_json_has_medians_and_every_form_of_a_limit(make_result: MakeResult)
 def test_the_table_is_that_of_the_field_report(make_result: MakeResult) -> None:
     lines = render("table", make_result()).splitlines()
 
-    assert lines[0].startswith("saturate: 2 threads on 2 CPUs, kernel 6.12, cgroup v2; median of 1")
+    assert lines[0].startswith(
+        "saturate: 2 threads on 2 CPUs, kernel 6.12, cgroup v2; 1 run of 10 s"
+    )
     rows = {line[:20].strip(): line[20:].split() for line in lines if line}
     assert rows["p99 ms"] == ["76.49"] * 3
     assert rows["periods throttled"] == ["101", "of", "101"] * 3
@@ -84,6 +86,17 @@ def test_notes_and_doubts_are_in_the_table(make_result: MakeResult) -> None:
 
     assert "note: fitted" in text
     assert "warning: it was busy" in text
+
+
+def test_many_tiers_are_folded_to_the_width_of_a_terminal(
+    make_result: MakeResult, make_run: MakeRun
+) -> None:
+    result = make_result([make_run(tier / 4) for tier in range(1, 13)])
+
+    tables = render("table", result, width=80).split("latency, ms")[0].splitlines()[1:]
+
+    assert sum(line.startswith("p99 ms") for line in tables) == 4
+    assert all(len(line) <= 80 for line in tables)
 
 
 def test_a_plot_follows_on_a_terminal_and_fits_it(make_result: MakeResult) -> None:

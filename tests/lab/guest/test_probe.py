@@ -70,7 +70,7 @@ def test_the_counters_of_a_scope_fit_its_quota(host: LabHost) -> None:
     (run,) = document["runs"]
     kernel, wall_usec = run["kernel"], run["load"]["wall_ns"] / 1_000
     assert kernel["nr_periods"] >= 20
-    assert kernel["nr_throttled"] >= kernel["nr_periods"] - 2
+    assert kernel["nr_throttled"] >= 0.8 * kernel["nr_periods"]
     assert kernel["usage_usec"] == pytest.approx(0.5 * wall_usec, rel=0.1)
     assert kernel["throttled_usec"] > 0.5 * wall_usec
 
@@ -126,4 +126,4 @@ def test_without_systemd_the_cgroup_is_a_plain_directory(host: LabHost) -> None:
     document = json.loads(done.stdout)
     assert document["node"]["cgroups"] == f"cgroup v{host.cgroup_version}"
     kernel = document["runs"][0]["kernel"]
-    assert kernel["nr_throttled"] >= kernel["nr_periods"] - 2 > 10
+    assert kernel["nr_throttled"] >= 0.8 * kernel["nr_periods"] > 10
