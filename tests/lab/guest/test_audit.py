@@ -14,6 +14,7 @@ from conftest import LabHost
 ADAPTERS = ["dbus-fast", "pydbus"]
 WINDOW_SEC = 8
 BUSY = "ExecStart=/bin/sh -c 'while :; do :; done & while :; do :; done'"
+BURST_FILE = {1: "cpu.cfs_burst_us", 2: "cpu.max.burst"}
 CONTAINER = "docker-" + "0123456789abcdef" * 4 + ".scope"
 
 Findings = dict[str, dict[str, Any]]
@@ -61,7 +62,8 @@ def scene(module_host: LabHost) -> LabHost:
     host.unit("lab-burn.service", f"{busy}Restart=always\nCPUQuota=50%\n")
     host.unit(
         "lab-quiet.service",
-        f"{busy}Restart=always\n# quota-advisor: ignore[health-hides-throttling] batch\nCPUQuota=40%\n",
+        f"{busy}Restart=always\nCPUQuota=40%\n"
+        "# quota-advisor: ignore[health-hides-throttling] batch\n",
     )
     host.unit("lab.slice", "[Slice]\nCPUWeight=100\n")
     host.unit("lab-inner.slice", "[Slice]\nCPUQuota=30%\n")
@@ -94,15 +96,14 @@ def scene(module_host: LabHost) -> LabHost:
     set_live(host, "lab-hand.service", 60_000)
     set_live(host, "lab-scaled.service", 100_000, 200_000)
     burst = set_live(host, "lab-burst.service", 70_000)
-    (burst / ("cpu.max.burst" if host.cgroup_version == 2 else "cpu.cfs_burst_us")).write_text(
-        "60000"
-    )
+    (burst / BURST_FILE[host.cgroup_version]).write_text("60000")
     set_live(host, CONTAINER, 33_300)
     return host
 
 
 @pytest.fixture(scope="module", params=ADAPTERS)
 def seen(request: pytest.FixtureRequest, scene: LabHost, tmp_path_factory: Any) -> Audit:
+    assert scene.show("lab-burn.service", "ActiveState") == "active"
     facts = tmp_path_factory.mktemp("audit") / "facts.json"
     arguments = ("--window", str(WINDOW_SEC), "--dbus", request.param, "--save", str(facts))
     live = audit("host", *arguments)
