@@ -152,6 +152,8 @@ def _number(written: Assignment) -> Replacement | None:
 
 # ---- text
 
+_BOM = "\ufeff"
+
 
 def apply(data: bytes, fixes: Sequence[Fix]) -> bytes | None:
     """Return a file with some of its fixes made; None where its text is not what they expect.
@@ -162,18 +164,18 @@ def apply(data: bytes, fixes: Sequence[Fix]) -> bytes | None:
     if "\0" in text or re.search(r"\r(?!\n)", text):
         # Lines end here in ways that only systemd counts.
         return None
-    lines = re.findall(r"[^\n]*\n|[^\n]+", text)
+    # Columns do not count a byte order mark at the start of a file, and it stays there.
+    mark = _BOM * text.startswith(_BOM)
+    lines = re.findall(r"[^\n]*\n|[^\n]+", text.removeprefix(_BOM))
     for fix in fixes:
         if isinstance(fix, Replacement) and not _replace(lines, fix):
             return None
     lines = _moved(lines, [fix for fix in fixes if isinstance(fix, Move)])
-    return "".join(lines).encode("utf-8", "surrogateescape")
+    return "".join([mark, *lines]).encode("utf-8", "surrogateescape")
 
 
 def _replace(lines: list[str], fix: Replacement) -> bool:
-    index = fix.place.line - 1
-    # Columns do not count a byte order mark at the start of the file.
-    at = fix.place.column - 1 + (index == 0 and lines[0].startswith("\ufeff"))
+    index, at = fix.place.line - 1, fix.place.column - 1
     if index >= len(lines) or not lines[index].startswith(fix.old, at):
         return False
     lines[index] = lines[index][:at] + fix.new + lines[index][at + len(fix.old) :]
@@ -191,7 +193,7 @@ def _moved(lines: list[str], moves: Sequence[Move]) -> list[str]:
     ranges = [_block(lines, move.place.line - 1) for move in moves]
     leaving = {index for block in ranges for index in block}
     kept = [line for index, line in enumerate(lines) if index not in leaving]
-    for move, block in reversed(list(zip(moves, ranges, strict=True))):
+    for move, block in zip(moves, ranges, strict=True):
         _insert(kept, move.section, [lines[index] for index in block], line_end)
     if not complete:
         kept[-1] = kept[-1].removesuffix(line_end)
@@ -225,7 +227,7 @@ def _settings(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
     """Yield where each header and each assignment ends, with the section that it is in."""
     section, index = "", 0
     while index < len(lines):
-        text = lines[index].strip("\ufeff \t\r\n")
+        text = lines[index].strip(f"{_BOM} \t\r\n")
         end = index + 1 if _is_comment(lines[index]) else _end(lines, index)
         if text.startswith("[") and text.endswith("]"):
             section = text[1:-1]

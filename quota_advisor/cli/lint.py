@@ -186,13 +186,11 @@ class _Run:
         request = self._request
         if request.baseline is None and request.write_baseline is None:
             return report
-        from quota_advisor.cli.lint_baseline import known_left_out, make_known  # noqa: PLC0415
+        from quota_advisor.cli.lint_baseline import without_known  # noqa: PLC0415
 
-        if request.baseline is not None:
-            report = known_left_out(report, request.baseline, verbose=self._output.verbose)
-        if request.write_baseline is not None:
-            make_known(report, request.write_baseline)
-        return report
+        return without_known(
+            report, request.baseline, request.write_baseline, verbose=self._output.verbose
+        )
 
 
 def _context(request: Request, config: Config) -> LintContext:

@@ -11,30 +11,28 @@ from quota_advisor.model.report import Report
 from quota_advisor.render.places import relative
 
 
-def known_left_out(report: Report, path: Path, *, verbose: bool) -> Report:
-    """Move the findings of a baseline to those left out.
+def without_known(report: Report, known: Path | None, new: Path | None, *, verbose: bool) -> Report:
+    """Move the findings of a baseline to those left out, and make a new baseline.
 
     Args:
         report: The report.
-        path: The baseline.
+        known: The baseline to use.
+        new: Where to write one, of all present findings: those of ``known`` among them.
         verbose: Note the entries that match nothing any more.
 
     Raises:
-        ConfigError: The file cannot be read or is no baseline.
+        ConfigError: A file is no baseline or cannot be read.
+        CollectError: A file cannot be written.
     """
-    stale = apply_baseline(report.results, load_baseline(path), _name_of, f"in {path}")
-    gone = tuple(f"{path}: no longer found: {entry}" for entry in stale) if verbose else ()
+    results, gone = report.results, []
+    text = dump_baseline(results, _name_of)
+    if known is not None:
+        stale = apply_baseline(results, load_baseline(known), _name_of, f"in {known}")
+        gone = [f"{known}: no longer found: {entry}" for entry in stale if verbose]
+    if new is not None:
+        write_file(new, text)
+        apply_baseline(results, load_baseline(new), _name_of, f"in {new}")
     return replace(report, notes=(*report.notes, *gone))
-
-
-def make_known(report: Report, path: Path) -> None:
-    """Write the findings to a baseline, and leave them out.
-
-    Raises:
-        CollectError: The file cannot be written.
-    """
-    write_file(path, dump_baseline(report.results, _name_of))
-    apply_baseline(report.results, load_baseline(path), _name_of, f"in {path}")
 
 
 def _name_of(file: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import groupby
 
@@ -12,8 +13,9 @@ from quota_advisor.model.finding import Finding, Severity
 from quota_advisor.model.report import Report, Results
 from quota_advisor.render.view import View
 
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _COLORS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
-_WORDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+_NOUNS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
 def render(report: Report, view: View) -> str:
@@ -34,24 +36,29 @@ def _file(finding: Finding) -> str:
 
 
 def _lines(finding: Finding, view: View) -> Iterator[str]:
-    word = _WORDS[finding.severity]
+    word = finding.severity.value
     label = click.style(word, fg=_COLORS[finding.severity], bold=True) if view.color else word
     rule = click.style(f"[{finding.rule}]", dim=True) if view.color else f"[{finding.rule}]"
-    yield f"{_place(finding)}: {label}: {finding.message} {rule}"
+    yield f"{_place(finding)}: {label}: {_printable(finding.message)} {rule}"
     advice = finding.recommendation
     if advice is None:
         return
     text = " ".join(advice.summary.split())
     # What the rule always says is a page of explain; what was computed for this place is shown.
     if view.verbose or text != _general_advice(finding.rule):
-        yield f"    → {text}"
+        yield f"    → {_printable(text)}"
 
 
 def _place(finding: Finding) -> str:
     place = finding.location
     if place is None:
-        return finding.subject.name
-    return f"{place.file}:{place.line}:{place.column}"
+        return _printable(finding.subject.name)
+    return f"{_printable(place.file)}:{place.line}:{place.column}"
+
+
+def _printable(text: str) -> str:
+    """Show control characters, so that no file can move the cursor or end a line."""
+    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
 
 
 def _general_advice(rule_id: str) -> str:
@@ -65,13 +72,14 @@ def _silent(results: Results) -> Iterator[str]:
         finding = suppressed.finding
         yield f"{_place(finding)}: left out: {suppressed.reason} [{finding.rule}]"
     for skipped in results.skipped:
-        yield f"{skipped.subject.name}: not judged: {skipped.reason} [{skipped.rule}]"
+        text = f"{skipped.subject.name}: not judged: {skipped.reason} [{skipped.rule}]"
+        yield _printable(text)
 
 
 def _ending(results: Results) -> Iterator[str]:
     files = {_file(finding) for finding in results.findings} - {""}
     counts = [
-        f"{count} {_WORDS[severity]}{'' if count == 1 else 's'}"
+        f"{count} {_NOUNS[severity]}{'' if count == 1 else 's'}"
         for severity in reversed(Severity)
         if (count := results.count(severity))
     ]

@@ -152,14 +152,17 @@ def test_limit_ranges_count_wherever_they_stand_in_the_input(lint: Lint) -> None
 
 
 def test_suppressions_need_a_reason_and_a_purpose(lint: Lint) -> None:
-    reasoned = BAD.replace("    spec:", "    spec: # quota-advisor: ignore[{}] {}")
-    rule = "request-exceeds-limit"
-    done = lint("-v", files={"a.yaml": reasoned.format(rule, "agreed with the team")})
+    def with_comment(rule: str, reason: str) -> dict[str, str | bytes]:
+        comment = f"# quota-advisor: ignore[{rule}] {reason}"
+        return {"a.yaml": BAD.replace("    spec:", f"    spec: {comment}")}
+
+    done = lint("-v", files=with_comment("request-exceeds-limit", "agreed with the team"))
     assert done.code == 0
     assert "left out: agreed with the team [request-exceeds-limit]" in done.out
-    assert "suppression-without-reason" in lint(files={"a.yaml": reasoned.format(rule, "")}).out
-    unused = reasoned.format("limit-below-10m", "nothing here")
-    assert "unused-suppression" in lint(files={"a.yaml": unused}).out
+    without = lint(files=with_comment("request-exceeds-limit", ""))
+    assert "suppression-without-reason" in without.out
+    assert "[request-exceeds-limit]" in without.out
+    assert "unused-suppression" in lint(files=with_comment("limit-below-10m", "none here")).out
 
 
 def test_what_could_not_be_judged_is_listed_once_a_kind_unless_verbose(lint: Lint) -> None:

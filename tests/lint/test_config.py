@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from quota_advisor.catalog import load_catalog
+from quota_advisor.config_file import ConfigFile, load_config
+from quota_advisor.errors import ConfigError
+from tests.lint.conftest import Lint
+from tests.lint.samples import BAD_UNIT, deployment
+
+BAD = deployment()
+FILE = ".quota-advisor.yaml"
+
+
+def test_severities_and_what_is_switched_off(lint: Lint) -> None:
+    text = "rules: {request-exceeds-limit: {severity: info}, microburst-risk: {enabled: false}}"
+    done = lint("--format", "json", files={"a.yaml": BAD, FILE: text})
+    assert [f["severity"] for f in done.report["findings"]] == ["info"]
+    assert done.code == 0
+
+
+def test_options(lint: Lint) -> None:
+    files = {f"{n}.yaml": deployment(f"app-{n}", request="1", limit="2") for n in range(3)}
+    assert "uniform-limit" not in lint(files=files).out
+    text = "rules: {uniform-limit: {options: {min_workloads: 3}}}"
+    assert "uniform-limit" in lint(files={FILE: text}).out
+
+
+def test_suppressions_with_a_pattern_for_the_subject(lint: Lint) -> None:
+    text = "suppress: [{rule: request-exceeds-limit, subject: 'legacy-*', reason: goes away soon}]"
+    files = {"a.yaml": deployment("legacy-1"), "b.yaml": deployment("new"), FILE: text}
+    done = lint("-v", files=files)
+    assert [line.split(":")[0] for line in done.lines] == ["b.yaml"]
+    assert "a.yaml:14:18: left out: goes away soon [request-exceeds-limit]" in done.out
+
+
+def test_excluded_files_relative_to_the_configuration(
+    lint: Lint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "lint: {exclude: ['/vendor/', '*.gen.yaml']}"
+    files = {"vendor/a.yaml": BAD, "b.gen.yaml": BAD, "sub/vendor/c.yaml": BAD, FILE: text}
+    assert {line.split(":")[0] for line in lint(files=files).lines} == {"sub/vendor/c.yaml"}
+    assert lint("vendor/a.yaml").code == 0
+    monkeypatch.chdir(tmp_path / "vendor")
+    assert lint().code == 0
+
+
+def test_overrides_for_some_paths_add_up_and_the_last_one_wins(lint: Lint) -> None:
+    text = """
+rules:
+  misread-cpu-quota: {severity: info}
+overrides:
+- paths: [prod/]
+  rules:
+    misread-cpu-quota: {severity: error}
+- paths: ['prod/old*']
+  rules:
+    misread-cpu-quota: {severity: warning}
+    request-exceeds-limit: {enabled: false}
+"""
+    names = ("dev/a.service", "prod/a.service", "prod/old.service")
+    files: dict[str, str | bytes] = dict.fromkeys(names, BAD_UNIT)
+    files |= {"prod/old.yaml": BAD, "prod/new.yaml": BAD, FILE: text}
+    done = lint("--format", "json", files=files)
+    severities = {
+        f["location"]["file"]: f["severity"]
+        for f in done.report["findings"]
+        if f["rule"] in ("misread-cpu-quota", "request-exceeds-limit")
+    }
+    assert severities == {
+        "dev/a.service": "info",
+        "prod/a.service": "error",
+        "prod/old.service": "warning",
+        "prod/new.yaml": "error",
+    }
+
+
+def test_the_command_line_beats_the_configuration(lint: Lint) -> None:
+    bare = deployment().split("        resources:")[0]
+    files = {"a.yaml": bare, FILE: "lint: {limits: required}"}
+    assert "cpu-limit-missing" in lint(files=files).out
+    assert "cpu-limit-missing" not in lint("--limits", "ignore").out
+
+
+def test_what_lint_should_know(lint: Lint) -> None:
+    files = {"a.yaml": deployment(request="6", limit="8"), FILE: "lint: {node-cpus: 4}"}
+    assert "limit-exceeds-node" in lint(files=files).out
+    assert "limit-exceeds-node" not in lint("--node-cpus", "16").out
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("lints: {}", "unknown key lints; did you mean 'lint'?"),
+        ("lint: {limit: required}", "unknown key lint.limit; did you mean 'limits'?"),
+        ("lint: {node_cpus: 4}", "unknown key lint.node_cpus; did you mean 'node-cpus'?"),
+        ("lint: {limits: sometimes}", "lint.limits: "),
+        ("lint: {node-cpus: 0}", "lint.node-cpus: "),
+        ("lint: {node-cpus: many}", "lint.node-cpus: "),
+        ("lint: {kubernetes-version: 1.33}", "lint.kubernetes-version: input should be a valid"),
+        ("lint: {kubernetes-version: new}", "lint.kubernetes-version: "),
+        ("overrides: [{path: [a], rules: {}}]", "unknown key overrides.0.path; did you mean"),
+        ("overrides: [{paths: [], rules: {}}]", "overrides.0.paths: "),
+        ("overrides: [{paths: [a], rules: {x: {}}}]", "no rule 'x'"),
+        (
+            "overrides: [{paths: [a], rules: {uniform-limit: {severty: info}}}]",
+            "unknown key overrides.0.rules.uniform-limit.severty; did you mean 'severity'?",
+        ),
+        (
+            "overrides: [{paths: [a], rules: {uniform-limit: {options: {min: 3}}}}]",
+            "overrides.0.rules.uniform-limit: no option 'min'",
+        ),
+        ("rules: {uniform-limits: {}}", "no rule 'uniform-limits': did you mean 'uniform-limit'?"),
+        ("suppress: [{rule: uniform-limit}]", "suppress.0.reason: field required"),
+        ("- a", "file: "),
+        ("a: [", "while parsing"),
+    ],
+)
+def test_a_mistake_is_2_and_says_where(lint: Lint, text: str, complaint: str) -> None:
+    done = lint(files={"a.yaml": BAD, FILE: text})
+    assert done.code == 2
+    assert done.out == ""
+    assert complaint in done.err
+    assert len(done.err.splitlines()) == 1
+
+
+def test_the_example_in_the_documentation_is_one(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs/lint.md").read_text()
+    text = page.split("```yaml\n# .quota-advisor.yaml\n")[1].split("```")[0]
+    (tmp_path / FILE).write_text(text)
+    config = load_config(tmp_path / FILE, load_catalog())
+    assert config.lint.kubernetes_version is not None
+    assert config.overrides
+    schema = ConfigFile.model_json_schema()
+    jsonschema.Draft202012Validator(schema).validate(json.loads(json.dumps(yaml.safe_load(text))))
+
+
+def test_a_mistyped_pattern_is_an_error_of_the_configuration(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text("lint: {exclude: [7]}")
+    with pytest.raises(ConfigError, match=r"lint\.exclude\.0"):
+        load_config(tmp_path / FILE, load_catalog())

@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import jsonschema
+import pytest
+
+from quota_advisor.catalog import load_catalog
+from quota_advisor.model.finding import (
+    Confidence,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+    Subject,
+    SuppressedFinding,
+)
+from quota_advisor.model.fingerprint import fingerprints
+from quota_advisor.model.host import Problem
+from quota_advisor.model.report import Report, Results
+from quota_advisor.model.source import Location
+from quota_advisor.render import FORMATS, render
+from quota_advisor.render.view import View
+from tests.lint.conftest import Lint
+from tests.lint.golden import assert_golden
+from tests.lint.samples import BAD_UNIT, deployment
+
+SCHEMA = json.loads((Path(__file__).parent / "schema/sarif-2.1.0-rtm.5.json").read_text())
+VIEW = View(directory="/repo/deploy", top="/repo")
+
+
+def finding(message: str, line: int = 3, **changes: Any) -> Finding:
+    return Finding(
+        **{
+            "rule": "misread-cpu-quota",
+            "severity": Severity.ERROR,
+            "confidence": Confidence.HIGH,
+            "message": message,
+            "subject": Subject(kind="service", name="api.service"),
+            "location": Location(file="a b/api.service", line=line, column=10),
+            "evidence": (Evidence(label="as written", value="CPUQuota=050%"),),
+            "recommendation": Recommendation(summary="write\nCPUQuota=40%"),
+            **changes,
+        }
+    )
+
+
+def report() -> Report:
+    """One of everything, with signs that formats must escape."""
+    warning = {"severity": Severity.WARNING, "rule": "limit-below-10m"}
+    results = Results(
+        findings=[
+            finding("50% looks, odd: <b>&amp;</b>\r\n::error::x"),
+            finding("a warning", 4, **warning),
+            finding("a note", 5, severity=Severity.INFO, recommendation=None),
+            finding("nowhere \x00\x1b", location=None),
+        ],
+        suppressed=[
+            SuppressedFinding(finding=finding("agreed", 7), reason='it\'s "fine" <so>'),
+            SuppressedFinding(finding=finding("old", 8), reason="in b.json", external=True),
+        ],
+    )
+    problem = Problem(subject="pipe.yaml", reason="it is a named pipe, not a file")
+    return Report(command="lint", host=None, results=results, problems=(problem,))
+
+
+def test_sarif_is_valid() -> None:
+    log = json.loads(render("sarif", report(), VIEW))
+    jsonschema.Draft4Validator(SCHEMA).validate(log)
+
+
+def test_sarif_of_a_whole_repository_is_valid(lint: Lint, repository: Path) -> None:
+    assert repository.is_dir()
+    log = json.loads(lint("--format", "sarif").out)
+    jsonschema.Draft4Validator(SCHEMA).validate(log)
+    (run,) = log["runs"]
+    assert len(run["results"]) > 20
+    for result in run["results"]:
+        assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
+        place = result["locations"][0]["physicalLocation"]
+        assert not place["artifactLocation"]["uri"].startswith(("/", "file:"))
+        assert place["region"]["startLine"] >= 1
+        assert place["region"]["startColumn"] >= 1
+
+
+def test_sarif_always_has_results_and_every_rule(lint: Lint) -> None:
+    log = json.loads(lint("--format", "sarif").out)
+    (run,) = log["runs"]
+    assert run["results"] == []
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == list(load_catalog())
+    assert run["invocations"][0]["executionSuccessful"]
+
+
+def test_paths_are_relative_to_the_top_of_the_repository(
+    lint: Lint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lint(files={"deploy/sub/a.yaml": deployment()})
+    monkeypatch.chdir(tmp_path / "deploy")
+    absolute = str(tmp_path / "deploy/sub/a.yaml")
+    for name in ("sub/a.yaml", "../deploy/sub/a.yaml", absolute):
+        assert "file=deploy/sub/a.yaml," in lint(name, "--format", "github").out
+
+
+def test_fingerprints_survive_a_shift_of_lines_and_tell_twins_apart(lint: Lint) -> None:
+    def marks() -> list[str]:
+        results = json.loads(lint("--format", "sarif").out)["runs"][0]["results"]
+        return [result["partialFingerprints"]["quotaAdvisor/v1"] for result in results]
+
+    lint(files={"a.service": BAD_UNIT})
+    before = marks()
+    lint(files={"a.service": "# a line\n# another\n" + BAD_UNIT})
+    assert marks() == before
+    twins = [finding("the same", 9), finding("the same", 5), finding("the same on line 7")]
+    made = fingerprints(twins, str)
+    assert len(set(made)) == 3
+    assert fingerprints([twins[1], twins[0]], str) == [made[1], made[0]]
+    assert fingerprints([finding("the same on line 8")], str) == made[2:]
+
+
+def test_junit_counts_and_holds_everything() -> None:
+    top = ET.fromstring(render("junit", report(), VIEW))  # noqa: S314 - our own
+    assert top.tag == "testsuites"
+    counts = {key: top.get(key) for key in ("tests", "failures", "errors", "skipped")}
+    assert counts == {"tests": "7", "failures": "3", "errors": "1", "skipped": "2"}
+    assert {suite.tag for suite in top} == {"testsuite"}
+    for suite in top:
+        cases = list(suite)
+        assert {case.tag for case in cases} == {"testcase"}
+        assert suite.get("tests") == str(len(cases))
+        assert all(case.get("name") and case.get("classname") for case in cases)
+
+
+def test_junit_of_a_clean_run_has_a_case_that_passes(lint: Lint) -> None:
+    top = ET.fromstring(lint("--format", "junit").out)  # noqa: S314 - our own
+    assert (top.get("tests"), top.get("failures")) == ("1", "0")
+
+
+def test_github_annotations_cannot_be_forged_and_keep_their_text() -> None:
+    lines = render("github", report(), VIEW).splitlines()
+    assert len(lines) == 5
+    assert lines[0] == (
+        "::error file=deploy/a b/api.service,line=3,col=10,title=misread-cpu-quota::"
+        "50%25 looks, odd: <b>&amp;</b>%0D%0A::error::x"
+    )
+    assert lines[1].startswith("::warning ")
+    assert lines[2].startswith("::notice ")
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_one_report_in_every_format(name: str) -> None:
+    text = render(name, report(), VIEW)
+    if name == "sarif":
+        log = json.loads(text)
+        log["runs"][0]["tool"]["driver"]["rules"] = []
+        for result in log["runs"][0]["results"]:
+            del result["ruleIndex"]
+        text = json.dumps(log, indent=2) + "\n"
+    assert_golden(f"lint.{name}", text)
