@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from quota_advisor.catalog import Rule
@@ -153,11 +154,11 @@ def _option_hits(
     """Yield what is wrong with the options of the static policy."""
     policy = config.settings.get("cpuManagerPolicy")
     if options and not is_static and (policy is None or policy.text in ("none", "")):
+        unless = " unless a flag sets the policy" if policy is None else ""
+        text = "cpuManagerPolicyOptions need cpuManagerPolicy: static: the kubelet does not start"
         first = next(iter(options.values()))
-        text = (
-            "cpuManagerPolicyOptions without cpuManagerPolicy: static: the kubelet does not start"
-        )
-        yield _hit(config, first, text, "remove the options or set the policy")
+        hit = _hit(config, first, text + unless, "remove the options or set the policy")
+        yield replace(hit, severity=Severity.WARNING) if unless else hit
     for name, value in options.items():
         if name not in KNOWN_OPTIONS:
             text = f"cpuManagerPolicyOptions has no {name!r}: the kubelet does not start"

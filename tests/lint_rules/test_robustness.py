@@ -1,0 +1,204 @@
+"""No content of a file makes a rule fail: whatever is read is judged."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from quota_advisor import checks
+from quota_advisor.catalog import load_catalog
+from quota_advisor.config import Config
+from quota_advisor.documents.reader import Document, read_file
+from quota_advisor.engine import Plan, Scope, run
+from quota_advisor.model.finding import Finding
+from quota_advisor.model.lint import LimitsPolicy, LintContext, PodCase
+from quota_advisor.model.manifest import (
+    ComposeService,
+    DocumentNote,
+    KubeletConfig,
+    LimitRange,
+    Pod,
+    Quadlet,
+    ResourceQuota,
+)
+
+assert checks.pods
+
+AMOUNTS = st.one_of(
+    st.sampled_from(
+        ["0", "1", "2", "500m", "5m", "417m", "010", "1k", "1e3", "1e30", ".5", "-1", "", "1,5"]
+    ),
+    st.sampled_from(["99999999999999999999E", "0x10", "1n", "+2", "2.", "{{ .Cpu }}", "${CPUS}"]),
+    st.integers(-2, 10**30),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.none(),
+    st.booleans(),
+    st.text(max_size=6),
+    st.lists(st.integers(), max_size=1),
+)
+NAMES = st.sampled_from(["a", "b", "GOMAXPROCS", "OMP_NUM_THREADS", "JAVA_TOOL_OPTIONS", "GODEBUG"])
+WORDS = st.sampled_from(
+    ["gunicorn", "celery -c", "python3", "-w", "--workers=", "--workers", "-w9"]
+) | st.sampled_from(
+    ["64", "-", "", "=", "-XX:ActiveProcessorCount=99", "worker_processes 8;", "999999999999"]
+)
+RESOURCES = st.one_of(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            kind: st.dictionaries(st.sampled_from(["cpu", "memory"]), AMOUNTS)
+            for kind in ("limits", "requests")
+        },
+    ),
+    st.none(),
+    st.just([]),
+    st.text(max_size=3),
+)
+REFS = st.fixed_dictionaries(
+    {"resource": st.sampled_from(["limits.cpu", "requests.cpu", "limits.memory"])},
+    optional={"divisor": AMOUNTS, "containerName": NAMES},
+)
+ENV = st.lists(
+    st.fixed_dictionaries(
+        {"name": NAMES},
+        optional={"value": AMOUNTS, "valueFrom": st.fixed_dictionaries({"resourceFieldRef": REFS})},
+    ),
+    max_size=4,
+)
+CONTAINERS = st.lists(
+    st.fixed_dictionaries(
+        {"name": NAMES, "image": st.sampled_from(["app", "python:3", "node", "golang:1.2", "@"])},
+        optional={
+            "resources": RESOURCES,
+            "env": ENV,
+            "command": st.lists(WORDS),
+            "args": st.lists(WORDS),
+            "restartPolicy": st.just("Always"),
+        },
+    ),
+    max_size=3,
+)
+PODS = st.fixed_dictionaries(
+    {"containers": CONTAINERS},
+    optional={"initContainers": CONTAINERS, "resources": RESOURCES},
+)
+CONTEXTS = st.builds(
+    LintContext,
+    limits=st.sampled_from(LimitsPolicy),
+    node_millicores=st.none() | st.integers(1, 10**6),
+    kubernetes_version=st.none() | st.tuples(st.just(1), st.integers(0, 40)),
+)
+PLAN = Plan(load_catalog())
+
+patient = settings(deadline=None, suppress_health_check=(HealthCheck.too_slow,))
+"""A busy machine is no failure."""
+
+
+def pod_object(spec: Any) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, "spec": spec}
+
+
+def judge(name: str, data: Any, context: LintContext) -> list[Finding]:
+    text = data if isinstance(data, str) else json.dumps(data)
+    scopes = [
+        Scope(PodCase(found, context) if isinstance(found, Pod) else found)
+        for found in read_file(name, text.encode("utf-8", "surrogatepass"))
+        if isinstance(found, Pod | ComposeService | KubeletConfig | Quadlet | DocumentNote)
+    ]
+    results = run(scopes, PLAN, Config())
+    assert results.errors == []
+    assert all(f.location is None or f.location.line > 0 for f in results.findings)
+    return results.findings
+
+
+@patient
+@given(PODS, CONTEXTS)
+def test_pods(spec: dict[str, Any], context: LintContext) -> None:
+    judge("pod.json", pod_object(spec), context)
+
+
+@patient
+@given(PODS, AMOUNTS, AMOUNTS)
+def test_pods_beside_a_limit_range_and_a_resource_quota(
+    spec: dict[str, Any], limit: Any, request: Any
+) -> None:
+    item = {"type": "Container", "default": {"cpu": limit}, "defaultRequest": {"cpu": request}}
+    kind = {"apiVersion": "v1", "metadata": {"name": "x"}}
+    ranges = one_of(LimitRange, {**kind, "kind": "LimitRange", "spec": {"limits": [item]}})
+    hard = {"limits.cpu": "1", "cpu": "1"}
+    quotas = one_of(ResourceQuota, {**kind, "kind": "ResourceQuota", "spec": {"hard": hard}})
+    context = LintContext(limit_ranges={"": ranges}, resource_quotas={"": quotas})
+    judge("pod.json", pod_object(spec), context)
+
+
+def one_of(kind: type[Any], data: dict[str, Any]) -> Any:
+    found: list[Document] = list(read_file("other.json", json.dumps(data).encode()))
+    return next(document for document in found if isinstance(document, kind))
+
+
+@patient
+@given(
+    st.fixed_dictionaries(
+        {"image": st.just("app")},
+        optional={
+            **dict.fromkeys(("cpus", "cpu_quota", "cpu_period"), AMOUNTS),
+            "environment": st.dictionaries(NAMES, AMOUNTS),
+            "command": st.lists(WORDS) | st.text(max_size=10),
+            "deploy": st.fixed_dictionaries(
+                {
+                    "resources": st.fixed_dictionaries(
+                        {"limits": st.fixed_dictionaries({"cpus": AMOUNTS})}
+                    )
+                }
+            ),
+        },
+    )
+)
+def test_compose_services(service: dict[str, Any]) -> None:
+    judge("compose.json", {"services": {"web": service}}, LintContext())
+
+
+@patient
+@given(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            **dict.fromkeys(
+                (
+                    "cpuManagerPolicy",
+                    "topologyManagerPolicy",
+                    "cpuCFSQuota",
+                    "cpuCFSQuotaPeriod",
+                    "reservedSystemCPUs",
+                ),
+                AMOUNTS | st.sampled_from(["static", "none", "1h1ms", "5s", "0", "1.", "0-1"]),
+            ),
+            "kubeReserved": st.fixed_dictionaries({"cpu": AMOUNTS}),
+            "cpuManagerPolicyOptions": st.dictionaries(st.text(max_size=3), AMOUNTS),
+        },
+    )
+)
+def test_kubelet_configurations(settings: dict[str, Any]) -> None:
+    head = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"}
+    judge("kubelet.json", {**head, **settings}, LintContext())
+
+
+@pytest.mark.parametrize("name", ["web.container", "web.pod", "web.kube"])
+@patient
+@given(text=st.text(alphabet="[]ContaierSvcPUQut=50%-g \n", max_size=60))
+def test_quadlets(name: str, text: str) -> None:
+    judge(name, text, LintContext())
+
+
+def test_a_tighter_limit_never_takes_a_thread_finding_away() -> None:
+    found = []
+    for cpu in ("8", "4", "2", "1", "500m"):
+        env = [{"name": "GOMAXPROCS", "value": "6"}]
+        container = {"name": "a", "image": "b", "env": env, "resources": {"limits": {"cpu": cpu}}}
+        findings = judge("pod.json", pod_object({"containers": [container]}), LintContext())
+        found.append(any(f.rule == "threads-exceed-limit" for f in findings))
+    assert found == sorted(found)
