@@ -17,7 +17,7 @@ from quota_advisor.checks.pod_cpu import (
     pod_cpu,
 )
 from quota_advisor.checks.runtimes import MIN_ALLOWED_COUNT, busy_text
-from quota_advisor.checks.thread_counts import Kind, ThreadCount
+from quota_advisor.checks.thread_counts import USUAL_PER_CORE, ThreadCount
 from quota_advisor.engine import Hit, Verdicts, check
 from quota_advisor.model.finding import Evidence
 from quota_advisor.model.lint import PodCase
@@ -43,6 +43,8 @@ def microburst_risk(case: PodCase, rule: Rule) -> Verdicts:
         if pod.pod.windows or cpu.cap < SMALLEST_MILLICORES or _is_excess(counts, cpu.cap):
             continue
         threads, known_from = _threads(pod, cpu, counts)
+        if threads > 1 and cpu.request == cpu.limit and not pod.pod.partial:
+            continue  # limit-at-request-with-burst tells it
         burst = _Burst(threads, known_from, burst_usec)
         found = _cut_short(burst, cpu.cap, pod.cpus_for(threads))
         if found is not None:
@@ -147,5 +149,5 @@ def _safe_millicores(pod: PodCpu, counts: Sequence[ThreadCount], burst_usec: flo
 
 def _is_excess(counts: Sequence[ThreadCount], millicores: int) -> bool:
     """Whether threads-exceed-limit has something to say, which is the cause of the burst."""
-    allowed = max(math.ceil(millicores / MILLI), MIN_ALLOWED_COUNT)
-    return any(c.kind is Kind.COMPUTE and c.number > allowed for c in counts)
+    cores = math.ceil(millicores / MILLI)
+    return any(c.number > max(cores * USUAL_PER_CORE[c.kind], MIN_ALLOWED_COUNT) for c in counts)

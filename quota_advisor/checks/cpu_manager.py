@@ -35,7 +35,7 @@ def static_cpu_near_miss(case: PodCase, rule: Rule) -> Verdicts:
         if _whole(pod):
             yield _pod_level_miss(pod, _whole(pod)[0])
     elif pod.qos is not QosClass.GUARANTEED:
-        if _whole(pod):
+        if _whole(pod) and not any(_is_burstable_on_purpose(cpu) for cpu in pod.containers):
             yield _class_miss(pod, _whole(pod)[0])
     elif not any(is_whole(cpu.request) for cpu in pod.containers):
         yield _fraction_miss(pod, candidate, least)
@@ -108,6 +108,11 @@ def _is_candidate(cpu: ContainerCpu, least_millicores: float) -> bool:
     """Whether a container looks as if it were meant to have CPUs of its own."""
     request = cpu.request
     return request is not None and request == cpu.limit and request >= least_millicores
+
+
+def _is_burstable_on_purpose(cpu: ContainerCpu) -> bool:
+    """Whether request and limit are both there and differ: nobody forgot anything."""
+    return bool(cpu.request and cpu.limit and cpu.request != cpu.limit)
 
 
 def _whole(pod: PodCpu) -> list[ContainerCpu]:

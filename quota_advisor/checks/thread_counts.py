@@ -23,6 +23,10 @@ class Kind(Enum):
     WORKERS = "workers"
 
 
+USUAL_PER_CORE = {Kind.COMPUTE: 1, Kind.WORKERS: 3}
+"""Threads for each CPU that threads-exceed-limit lets pass unless the user says otherwise."""
+
+
 class ThreadCount(NamedTuple):
     """A number of threads that is written down.
 
