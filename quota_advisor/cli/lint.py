@@ -208,13 +208,13 @@ def _context(request: Request, config: Config) -> LintContext:
 
 
 def _read_stdin() -> bytes:
-    from quota_advisor.collect.lint_inputs import MAX_STREAM_BYTES  # noqa: PLC0415
+    from quota_advisor.collect.lint_inputs import read_stream  # noqa: PLC0415
     from quota_advisor.errors import CollectError  # noqa: PLC0415
 
-    data = sys.stdin.buffer.read(MAX_STREAM_BYTES + 1)
-    if len(data) > MAX_STREAM_BYTES:
-        raise CollectError(f"standard input is larger than {MAX_STREAM_BYTES >> 20} MiB")
-    return data
+    try:
+        return read_stream(sys.stdin.buffer)
+    except OSError as error:
+        raise CollectError(f"standard input: {error.strerror}") from error
 
 
 # Both are about the table of workloads, which lint has none of.

@@ -10,7 +10,7 @@ from pathlib import Path
 import quota_advisor.checks  # noqa: F401 - registers every check
 from quota_advisor.catalog import Catalog
 from quota_advisor.collect.ignored import Patterns
-from quota_advisor.collect.lint_inputs import FileKind
+from quota_advisor.collect.lint_inputs import FileKind, reason
 from quota_advisor.collect.lint_pieces import Piece, read_piece
 from quota_advisor.collect.lint_units import quadlet_service
 from quota_advisor.config import Config, apply_config, overridden
@@ -39,6 +39,10 @@ from quota_advisor.model.unit import Assignment, UnitConfig
 
 MARKS = (b"LimitRange", b"ResourceQuota")
 """Bytes that every file with namespace-wide settings holds: the others are not read for them."""
+
+
+MAX_REMARKS = 200
+"""Remarks about one file as a text; a hostile one could ask for as many as it has bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +170,7 @@ class Judge:
             try:
                 self._judge_piece(piece, read_piece(piece), outcome)
             except OSError as error:
-                _add_problem(outcome, piece, (error.strerror or str(error)).lower())
+                _add_problem(outcome, piece, reason(error))
             except Exception as error:  # noqa: BLE001 - one file must not stop the others
                 defect = f"defect in quota-advisor, please report: {type(error).__name__}: {error}"
                 _add_problem(outcome, piece, defect)
@@ -176,12 +180,20 @@ class Judge:
 
     def _judge_piece(self, piece: Piece, data: bytes, outcome: Outcome) -> None:
         scopes: list[Scope] = []
+        remarks = 0
         for document in _documents(piece, data):
+            if isinstance(document, DocumentNote):
+                remarks += 1
+                if remarks > MAX_REMARKS:
+                    continue
             scopes += self._scopes(document)
             _count(document, outcome.tally)
         if scopes:
             config = self._settings.config
             _extend(outcome.results, run(scopes, self._plan(piece.file.path), config))
+        if remarks > MAX_REMARKS:
+            more = f"{remarks - MAX_REMARKS} more remarks about its text are not listed"
+            outcome.notes.append(f"{piece.file.path}: {more}")
 
     def judge_units(self, units: Sequence[UnitConfig], outcome: Outcome) -> None:
         """Judge the units of one tree."""

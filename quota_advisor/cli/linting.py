@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from quota_advisor.cli.lint_judge import Judge, Outcome, Settings, Surroundings, one_of_a_kind
-from quota_advisor.collect.lint_inputs import FileKind, InputFile, Inputs, read_input
+from quota_advisor.collect.lint_inputs import FileKind, InputFile, Inputs, read_input, reason
 from quota_advisor.collect.lint_pieces import Piece, pieces
 from quota_advisor.collect.lint_units import merge_units
 from quota_advisor.documents.unit_file import parse_unit_file
@@ -109,7 +109,7 @@ def _unit_files(files: Sequence[InputFile], outcome: Outcome) -> Iterator[UnitFi
 
 
 def _problem(file: InputFile, error: OSError) -> Problem:
-    return Problem(subject=file.path, reason=(error.strerror or str(error)).lower())
+    return Problem(subject=file.path, reason=reason(error))
 
 
 # ---- several processes

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import BinaryIO
 
 from quota_advisor.collect.ignored import IgnoreFiles, Patterns
 from quota_advisor.model.host import Problem
@@ -143,16 +144,39 @@ def read_input(file: InputFile) -> bytes:
     """
     if file.data is not None:
         return file.data
-    limit = MAX_FILE_BYTES if file.kind is FileKind.MANIFEST else MAX_UNIT_BYTES
     # Without blocking: what was a file when it was found may be a named pipe by now.
     descriptor = os.open(file.real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb") as stream:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    with os.fdopen(descriptor, "rb", buffering=0) as stream:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
             raise OSError(0, "it is no regular file")
-        data = stream.read(limit + 1)
-    if len(data) > limit:
-        raise OSError(0, f"it is larger than {limit >> 20} MiB")
-    return data
+        if status.st_size > _limit(file.kind):
+            raise OSError(0, _too_large(_limit(file.kind)))
+        return stream.read(status.st_size)
+
+
+def read_stream(stream: BinaryIO) -> bytes:
+    """Return all of a stream.
+
+    Raises:
+        OSError: It cannot be read, or is too large to be held in memory.
+    """
+    pieces: list[bytes] = []
+    size = 0
+    while piece := stream.read(1 << 20):
+        pieces.append(piece)
+        size += len(piece)
+        if size > MAX_STREAM_BYTES:
+            raise OSError(0, _too_large(MAX_STREAM_BYTES))
+    return b"".join(pieces)
+
+
+def _limit(kind: FileKind) -> int:
+    return MAX_FILE_BYTES if kind is FileKind.MANIFEST else MAX_UNIT_BYTES
+
+
+def _too_large(limit: int) -> str:
+    return f"it is larger than {limit >> 20} MiB"
 
 
 class _Search:
@@ -168,7 +192,7 @@ class _Search:
         except FileNotFoundError:
             self._expand(name)
         except (OSError, ValueError) as error:
-            self._problem(name, _reason(error))
+            self._problem(name, reason(error))
         else:
             self._add_named(name, status)
 
@@ -187,7 +211,7 @@ class _Search:
             try:
                 self._add_named(match, os.stat(match))  # noqa: PTH116 - as above
             except OSError as error:
-                self._problem(match, _reason(error))
+                self._problem(match, reason(error))
 
     def _add_named(self, name: str, status: os.stat_result) -> None:
         if stat.S_ISDIR(status.st_mode):
@@ -208,29 +232,23 @@ class _Search:
             with open(name, "rb") as file:  # noqa: PTH123 - as above
                 return kind_by_content(file.read(65536))
         except OSError as error:
-            self._problem(name, _reason(error))
+            self._problem(name, reason(error))
             return None
 
     def _add_descriptor(self, name: str) -> None:
         try:
             with open(name, "rb") as file:  # noqa: PTH123 - as above
-                data = file.read(MAX_STREAM_BYTES + 1)
+                self.add_stream(name, read_stream(file))
         except OSError as error:
-            self._problem(name, _reason(error))
-            return
-        if len(data) > MAX_STREAM_BYTES:
-            self._problem(name, f"it is larger than {MAX_STREAM_BYTES >> 20} MiB")
-        else:
-            self.add_stream(name, data)
+            self._problem(name, reason(error))
 
     def _add_file(self, name: str, kind: FileKind, status: os.stat_result) -> None:
         identity = (status.st_dev, status.st_ino)
         if identity in self._seen:
             return
         self._seen.add(identity)
-        limit = MAX_FILE_BYTES if kind is FileKind.MANIFEST else MAX_UNIT_BYTES
-        if status.st_size > limit:
-            self._problem(name, f"it is larger than {limit >> 20} MiB")
+        if status.st_size > _limit(kind):
+            self._problem(name, _too_large(_limit(kind)))
             return
         self.found.files.append(InputFile(_shown(name), kind, status.st_size, real=name))
 
@@ -256,7 +274,7 @@ class _Search:
             with os.scandir(top) as entries:
                 return sorted(entries, key=lambda entry: os.fsencode(entry.name))
         except OSError as error:
-            self._problem(top, _reason(error))
+            self._problem(top, reason(error))
             return []
 
     def _wanted(self, entry: os.DirEntry[str], path: str, ignored: IgnoreFiles) -> bool:
@@ -305,9 +323,10 @@ def _what(mode: int) -> str:
     return next((text for test, text in _SPECIAL if test(mode)), "something special")
 
 
-def _reason(error: OSError | ValueError) -> str:
+def reason(error: OSError | ValueError) -> str:
+    """Return why something could not be read, as the end of a sentence."""
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return text.lower()
+    return text[:1].lower() + text[1:]
 
 
 def _shown(name: str) -> str:
