@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import quota_advisor
+from quota_advisor.model.limit import Missing
 from quota_advisor.probe.burner import Tick, find_burner
 from quota_advisor.probe.cgroup import Home, open_home
 from quota_advisor.probe.guard import doubts, refuse_when_busy
@@ -114,7 +115,7 @@ def probe(order: Order, on_run: OnRun) -> Result:
                 home=home,
                 load=order.load,
                 duration_sec=order.timing.duration_sec,
-                iterations_per_ms=speed,
+                speed=speed,
                 on_tick=on_run(limit, number),
             )
             runs.append(bench.run(limit, number))
@@ -141,7 +142,11 @@ def _work(order: Order, measure: Measure) -> Answer | None:
 
 
 def _result(
-    order: Order, home: Home, runs: Sequence[Run], speeds: Sequence[int], answer: Answer | None
+    order: Order,
+    home: Home,
+    runs: Sequence[Run],
+    speeds: Sequence[int | Missing],
+    answer: Answer | None,
 ) -> Result:
     return Result(
         version=quota_advisor.__version__,
