@@ -10,6 +10,7 @@ from itertools import chain
 from quota_advisor.documents.tree import (
     Mapping,
     Node,
+    as_scalar,
     is_list,
     is_null,
     is_scalar,
@@ -56,7 +57,7 @@ _VARIABLE = re.compile(r"(?<!\$)(?:\$\$)*\$[{A-Za-z_]")
 
 def is_compose(root: Node) -> bool:
     """Whether a document is a compose file, judged by what its services look like."""
-    if type(root) is not dict or "apiVersion" in root:
+    if type(root) is not dict or "apiVersion" in root or "kind" in root:
         return False
     services = root.get("services")
     if type(services) is not dict:
@@ -188,7 +189,7 @@ class _Service:
         if is_list(node):
             for item in node[2:]:
                 if is_scalar(item):
-                    yield Scalar._make(item)
+                    yield as_scalar(item)
         elif written := scalar(node):
             yield from _split(written)
         elif not is_null(node):

@@ -93,6 +93,8 @@ def _read_object(source: Source, root: Mapping, waiting: list[Node]) -> Iterator
     elif kind == "KubeletConfiguration":
         settings = dict(_settings(root))
         yield KubeletConfig(source.file, settings, source.suppressions, place(root))
+    elif kind in POD_PATHS:
+        yield from _read_pods(source, root, kind)
     else:
         yield from _find_pods(source, root, waiting)
 
@@ -100,12 +102,28 @@ def _read_object(source: Source, root: Mapping, waiting: list[Node]) -> Iterator
 # ---- pods
 
 
+def _read_pods(source: Source, root: Mapping, kind: str) -> Iterator[PodReading]:
+    """Read the pod of one of the API's own kinds, which is in one place or nowhere."""
+    holder = Holder(source.file, root, source.suppressions, source.patch)
+    template = root
+    node: Node = root
+    path = POD_PATHS[kind]
+    for depth, key in enumerate(path, start=1):
+        template, node = node, node.get(key)
+        if type(node) is not dict:
+            if node is not None:
+                yield read_misshapen(holder, ".".join(path[:depth]), node)
+            return
+    if any(key in node for key in _SPEC_LISTS):
+        yield read_pod(holder, template, node, ".".join(path))
+
+
 def _find_pods(source: Source, root: Mapping, waiting: list[Node]) -> Iterator[PodReading]:
+    """Find the pods in an object of any kind by their shape."""
     holder = Holder(source.file, root, source.suppressions, source.patch)
     spots = [_Spot(root, "", "", root)]
     inner: list[Node] = []
     seen: set[int] = set()
-    found = False
     while spots:
         spot = spots.pop()
         node = spot.node
@@ -117,27 +135,10 @@ def _find_pods(source: Source, root: Mapping, waiting: list[Node]) -> Iterator[P
         elif node is not root and _is_object(node):
             inner.append(node)
         elif _is_pod_spec(spot):
-            found = True
             yield read_pod(holder, spot.parent, node, spot.path)
         else:
             spots.extend(_children(spot))
-    if not found and (misshapen := _misshapen(holder, text(root["kind"]))):
-        yield misshapen
     waiting.extend(reversed(inner))
-
-
-def _misshapen(holder: Holder, kind: str) -> PodReading | None:
-    """Return a pod that tells why there is none, if a known kind has something else on the way."""
-    node: Node = holder.root
-    path: list[str] = []
-    for key in POD_PATHS.get(kind, ()):
-        node = node.get(key)
-        path.append(key)
-        if node is None:
-            return None
-        if type(node) is not dict:
-            return read_misshapen(holder, ".".join(path), node)
-    return None
 
 
 def _entries(spot: _Spot) -> list[_Spot]:

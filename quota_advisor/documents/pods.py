@@ -9,6 +9,7 @@ from quota_advisor.documents.suppressions import from_annotations
 from quota_advisor.documents.tree import (
     Mapping,
     Node,
+    as_scalar,
     is_list,
     is_null,
     is_scalar,
@@ -38,7 +39,8 @@ _LIST = "a list"
 _SCALAR = "a scalar"
 _NO_AMOUNTS: Amounts = {}
 _AMOUNTS = ("cpu", "memory")
-_PLACED_WRONG = ("limits", "requests", "cpu")
+_PLACED_WRONG = frozenset(("limits", "requests", "cpu"))
+_WRONG_ABOVE = _PLACED_WRONG | {"resources"}
 _OS_LABELS = ("kubernetes.io/os", "beta.kubernetes.io/os")
 
 _WITH_SELECTOR = frozenset(("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"))
@@ -230,7 +232,7 @@ class _Reader:
                 continue
             for index, item in enumerate(items[2:]):
                 if is_scalar(item):
-                    words.append(Scalar._make(item))
+                    words.append(as_scalar(item))
                 else:
                     self.wrong_shape(f"{path}.{key}[{index}]", _SCALAR, item)
         return tuple(words)
@@ -282,9 +284,9 @@ class _Reader:
             if not is_scalar(value):
                 self.wrong_shape(f"{path}.{name}", _SCALAR, value)
             elif "{" in value[0]:
-                self.template = self.template or Scalar._make(value)
+                self.template = self.template or as_scalar(value)
             elif not is_null(value):
-                found[name] = Scalar._make(value)
+                found[name] = as_scalar(value)
         return found
 
     def _misplaced_in_resources(self, node: Mapping, path: str) -> None:
@@ -304,16 +306,16 @@ class _Reader:
             elif key in _AMOUNTS:
                 self._misplace(node, key, path, f"{path}.resources.limits.{key}")
             elif type(value) is dict and key != "resources":
-                for inner in ("resources", *_PLACED_WRONG):
-                    if inner in value:
+                for inner in value:
+                    if inner in _WRONG_ABOVE:
                         right = path if inner == "resources" else f"{path}.resources"
                         self._misplace(value, inner, f"{path}.{key}", f"{right}.{inner}")
 
     def _misplaced_in_object(self, kind: str, template: Mapping, spec: Mapping) -> None:
         """Look above the containers; what a custom resource means by such keys is its own."""
         belongs = f"{self.path}.containers[]"
-        for key in _PLACED_WRONG:
-            if key in spec:
+        if not _PLACED_WRONG.isdisjoint(spec):
+            for key in sorted(_PLACED_WRONG.intersection(spec)):
                 self._misplace(spec, key, self.path, f"{belongs}.resources.{key}")
         if kind not in POD_PATHS:
             return
@@ -324,11 +326,10 @@ class _Reader:
         if template is not root and self.path != "template.spec":
             holders.append(("spec", root.get("spec")))
         for path, holder in holders:
-            if type(holder) is dict:
-                for key in ("resources", *_PLACED_WRONG):
-                    if key in holder:
-                        right = belongs if key == "resources" else f"{belongs}.resources"
-                        self._misplace(holder, key, path, f"{right}.{key}")
+            if type(holder) is dict and not _WRONG_ABOVE.isdisjoint(holder):
+                for key in sorted(_WRONG_ABOVE.intersection(holder)):
+                    right = belongs if key == "resources" else f"{belongs}.resources"
+                    self._misplace(holder, key, path, f"{right}.{key}")
 
     # ---- volumes
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from quota_advisor.documents.compose import is_compose, read_compose
 from quota_advisor.documents.json_tree import NotJsonError, read_json
 from quota_advisor.documents.names import is_quadlet, is_unit
+from quota_advisor.documents.native_tree import native_reader
 from quota_advisor.documents.objects import Source, read_objects
 from quota_advisor.documents.pods import PodReading
 from quota_advisor.documents.split import Interest, Part, documents, interest, whole
@@ -26,7 +27,7 @@ from quota_advisor.model.manifest import (
     Quadlet,
     ResourceQuota,
 )
-from quota_advisor.model.unit import UnitFile
+from quota_advisor.model.unit import Suppression, UnitFile
 
 Document = (
     Pod
@@ -102,6 +103,7 @@ class _File:
         self.name = name
         self.data = data
         self._templates = False
+        self._native = native_reader()
 
     def read(self, part: Part) -> Iterator[Document]:
         if self.data[part.start : part.start + 64].lstrip()[:1] in (b"{", b"["):
@@ -137,16 +139,32 @@ class _File:
     # ---- YAML
 
     def _document(self, part: Part, wanted: Interest) -> Iterator[Document]:
-        data = without_marks(self.data[part.start : part.end])
+        if wanted is Interest.PODS and self._native is not None:
+            tree = self._native.read(self.data, *part)
+            if tree is not None:
+                yield from self._objects(self._source(part), tree)
+                return
         try:
-            tree = read_yaml(data, part.line, prune=wanted is Interest.PODS)
-            if is_compose(tree.root):
-                tree = read_yaml(data, part.line, prune=False, written_wins=True)
+            tree = self._exact(part, prune=wanted is Interest.PODS)
         except BrokenDocumentError as error:
             yield from self._cannot_read(error)
-            return
-        comments = from_comments(self.name, data, part.line) if MARK in data else ()
-        yield from self._tree(tree, Source(self.name, comments, b"$patch" in data))
+        else:
+            yield from self._tree(tree, self._source(part))
+
+    def _exact(self, part: Part, *, prune: bool) -> Tree:
+        data = without_marks(self.data[part.start : part.end])
+        tree = read_yaml(data, part.line, prune=prune)
+        if is_compose(tree.root):
+            return read_yaml(data, part.line, prune=False, written_wins=True)
+        return tree
+
+    def _source(self, part: Part) -> Source:
+        """Return what is known of a document that could be read."""
+        comments: tuple[Suppression, ...] = ()
+        if self.data.find(MARK, part.start, part.end) >= 0:
+            data = without_marks(self.data[part.start : part.end])
+            comments = from_comments(self.name, data, part.line)
+        return Source(self.name, comments, self.data.find(b"$patch", part.start, part.end) >= 0)
 
     def _tree(self, tree: Tree, source: Source) -> Iterator[Document]:
         compose = is_compose(tree.root)

@@ -32,6 +32,7 @@ from quota_advisor.documents.tree import (
 _LOADER: Any = getattr(yaml, "CLoader", yaml.Loader)
 _CORE = "tag:yaml.org,2002:"
 _TEXT_TAGS = frozenset(("!", _CORE + "str"))
+_PROPERTIES = re.compile(r"(?:[&!][^\s,\[\]{}]*(?:[ \t\r\n]+(?:#[^\n]*)?)*)*")
 _BOM = b"\xef\xbb\xbf"
 
 TEMPLATE = re.compile(rb"\{\{|\{%|<%")
@@ -84,8 +85,10 @@ class _Frame:
 
 
 class _Builder:
-    def __init__(self, line: int, *, prune: bool, written_wins: bool) -> None:
+    def __init__(self, data: bytes, line: int, *, prune: bool, written_wins: bool) -> None:
         self.line = line
+        self._data = data
+        self._text: str | None = None
         self.root: Node = None
         self.duplicates: list[Duplicate] = []
         self.tags: list[UnknownTag] = []
@@ -96,8 +99,7 @@ class _Builder:
         self._count = 0
 
     def scalar(self, event: Any) -> None:
-        mark = event.start_mark
-        line, column = mark.line + self.line, mark.column + 1
+        line, column = self._place(event)
         plain = not event.style and event.tag not in _TEXT_TAGS
         node = [event.value, plain, line, column]
         self._seen(event, line, column)
@@ -120,8 +122,7 @@ class _Builder:
         self._add(node, strong=strong, line=line, column=column)
 
     def begin(self, event: Any, *, mapping: bool) -> None:
-        mark = event.start_mark
-        line, column = mark.line + self.line, mark.column + 1
+        line, column = self._place(event)
         frame = _Frame(line, column, mapping=mapping)
         frame.size = self._count
         self._seen(event, line, column)
@@ -144,6 +145,22 @@ class _Builder:
         if frame.anchor is not None:
             self._anchors[frame.anchor] = (node, self._count - frame.size, frame.strong)
         self._add(node, strong=frame.strong, line=frame.line, column=frame.column)
+
+    def _place(self, event: Any) -> tuple[int, int]:
+        """Return where a value begins: behind its anchor and tag, which the parser counts in."""
+        mark = event.start_mark
+        line, column = mark.line + self.line, mark.column + 1
+        if event.anchor is None and event.tag is None:
+            return line, column
+        if self._text is None:
+            self._text = self._data.decode("utf-8", "replace")
+        match = _PROPERTIES.match(self._text, mark.index)
+        if match is None or match.end() == len(self._text):
+            return line, column
+        skipped = match[0]
+        if "\n" not in skipped:
+            return line, column + len(skipped)
+        return line + skipped.count("\n"), len(skipped) - skipped.rfind("\n")
 
     def _seen(self, event: Any, line: int, column: int) -> None:
         self._grow(1, line, column)
@@ -225,7 +242,7 @@ def read_yaml(data: bytes, line: int, *, prune: bool, written_wins: bool = False
     Raises:
         BrokenDocumentError: It is not YAML, or nothing that the API would take.
     """
-    builder = _Builder(line, prune=prune, written_wins=written_wins)
+    builder = _Builder(data, line, prune=prune, written_wins=written_wins)
     try:
         _feed(builder, data)
     except yaml.YAMLError as error:

@@ -1,0 +1,88 @@
+/* The tree of a document while it is read, and the buffers that are used again for the next. */
+#ifndef QUOTA_MANIFEST_TREE_H
+#define QUOTA_MANIFEST_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { NO_NODE = UINT32_MAX, MAX_KEYS = 128, KEY_SLOTS = 512 };
+
+enum node_kind { SCALAR, LIST, MAPPING, ALIAS };
+
+struct place {
+  uint32_t line;
+  uint32_t column;
+};
+
+/* A piece of the document, or of the pool of texts that are not written as they are read. */
+struct span {
+  size_t start;
+  size_t size;
+  bool pooled;
+};
+
+struct node {
+  enum node_kind kind;
+  bool plain;
+  bool strong; /* the key or something below it has QUOTA_MANIFEST_STRONG */
+  uint8_t marks; /* of the key */
+  struct place place;
+  struct span text;
+  struct span key;
+  struct place key_place;
+  uint32_t target; /* of an alias */
+  uint32_t parent;
+  uint32_t next;
+  uint32_t first;
+  uint32_t last;
+  uint32_t children;
+};
+
+struct buffer {
+  char *bytes;
+  size_t size;
+  size_t capacity;
+};
+
+struct known_key {
+  char name[64];
+  size_t size;
+  uint8_t marks;
+};
+
+struct quota_manifest {
+  struct known_key keys[MAX_KEYS];
+  uint16_t slots[KEY_SLOTS]; /* index into keys plus one */
+  size_t key_count;
+  struct node *nodes;
+  size_t node_count;
+  size_t node_capacity;
+  uint8_t classes[256]; /* of bytes, for read.c */
+  struct buffer pool;
+  struct buffer json;
+};
+
+/* Makes room for more bytes. Returns false when memory is short. */
+bool buffer_reserve(struct buffer *buffer, size_t more);
+
+/* Adds bytes. Returns false when memory is short. */
+bool buffer_add(struct buffer *buffer, const char *bytes, size_t size);
+
+/* Returns the marks of a key, 0 for an unknown one. */
+uint8_t key_marks(const struct quota_manifest *reader, const char *key, size_t size);
+
+/* Adds a child to a collection, or the root when parent is NO_NODE. Returns its index, or NO_NODE
+ * when memory is short or the document has too many nodes. */
+uint32_t tree_add(struct quota_manifest *reader, uint32_t parent);
+
+/* Marks a node and everything around it as strong. */
+void tree_mark_strong(struct quota_manifest *reader, uint32_t index);
+
+/* Whether the text of a scalar will be written. */
+bool tree_keeps_text(const struct quota_manifest *reader, uint32_t index);
+
+/* Writes the tree to the JSON buffer. Returns false when memory is short. */
+bool tree_write(struct quota_manifest *reader, const char *data);
+
+#endif
