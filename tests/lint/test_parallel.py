@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from quota_advisor.cli import linting
+from quota_advisor.cli import lint_team, linting
 from quota_advisor.collect import lint_pieces
 from quota_advisor.collect.lint_inputs import FileKind, InputFile
 from quota_advisor.collect.lint_pieces import Piece, pieces, read_piece
@@ -82,14 +82,14 @@ def test_pieces_cover_a_file_and_begin_where_a_document_does(
 
 def test_a_worker_that_dies_is_one_line_and_3(lint: Lint, monkeypatch: pytest.MonkeyPatch) -> None:
     parent = os.getpid()
-    original = linting._look_around
+    original = lint_team._look_around
 
     def killed(*arguments: object) -> object:
         if os.getpid() != parent:
             os._exit(9)
         return original(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(linting, "_look_around", killed)
+    monkeypatch.setattr(lint_team, "_look_around", killed)
     done = lint("--jobs", "2", files=many(10))
     assert done.code == 3
     assert done.err == (
@@ -99,14 +99,14 @@ def test_a_worker_that_dies_is_one_line_and_3(lint: Lint, monkeypatch: pytest.Mo
 
 def test_a_worker_that_fails_says_why(lint: Lint, monkeypatch: pytest.MonkeyPatch) -> None:
     parent = os.getpid()
-    original = linting._judge_batches
+    original = lint_team._judge
 
     def broken(*arguments: object) -> object:
         if os.getpid() != parent:
             raise ZeroDivisionError("planted")
         return original(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(linting, "_judge_batches", broken)
+    monkeypatch.setattr(lint_team, "_judge", broken)
     done = lint("--jobs", "2", files=many(10))
     assert done.code == 3
     assert "ZeroDivisionError: planted" in done.err
