@@ -24,6 +24,9 @@ from quota_advisor.model.snapshot import Snapshot
 from quota_advisor.render.json_v1 import ReportV1
 
 TOP = Path(__file__).resolve().parent.parent
+FIXTURES = ("rules", "lint_rules")
+"""Cases of a rule: facts of a host, or files as they would be linted."""
+
 SCHEMAS: dict[str, type[pydantic.BaseModel]] = {
     "report-v1": ReportV1,
     "snapshot-v1": Snapshot,
@@ -87,7 +90,7 @@ def rule_page(rule: Rule) -> str:
             for name, option in rule.options.items()
         ]
         lines.append("")
-    examples = sorted((TOP / "tests" / "rules" / rule.id).glob("*.yaml"))
+    examples = [path for tree in FIXTURES for path in cases(TOP / "tests" / tree / rule.id)]
     if examples:
         lines += ["## Examples", "", "Each is a test of this rule.", ""]
         lines += [
@@ -97,6 +100,12 @@ def rule_page(rule: Rule) -> str:
     if rule.references:
         lines += ["## References", "", *(f"- {text}" for text in rule.references), ""]
     return "\n".join(lines)
+
+
+def cases(directory: Path) -> list[Path]:
+    """Return the cases of a rule: what is judged, without what is expected of it."""
+    found = sorted(directory.glob("*"))
+    return [path for path in found if path.is_file() and ".expect." not in path.name]
 
 
 def rule_index(rules: list[Rule]) -> str:

@@ -216,7 +216,27 @@ def _not_enforced(workload: Workload) -> str | None:
         return "CPUSchedulingPolicy= makes it real-time, and a quota binds fair-class tasks only"
     if isinstance(workload.limit, Unlimited) and limit_source(group) is None:
         return "its cgroup has no cpu.max, because the cpu controller is not enabled there"
-    return None
+    return _refused_below_ancestor(workload, group)
+
+
+def _refused_below_ancestor(workload: Workload, group: CgroupFacts) -> str | None:
+    """Return whether cgroup v1 refused the quota because an ancestor's is smaller.
+
+    Source: kernel/sched/core.c, ``tg_cfs_schedulable_down``: v1 wants children within their
+    parent's ratio and answers EINVAL, which the manager only logs; v2 takes any value.
+    """
+    wanted, above = workload.configured, workload.tightest
+    if group.version != 1 or not isinstance(group.limit, Unlimited):
+        return None
+    if not isinstance(wanted, Bandwidth) or not isinstance(above, tuple):
+        return None
+    limit, owner = above
+    if wanted.cores <= limit.cores:
+        return None
+    return (
+        f"{owner.path} above it allows {bandwidth_text(limit)}, and cgroup v1 refuses a larger"
+        " quota below that"
+    )
 
 
 def _realtime(config: UnitConfig | Missing) -> bool:
