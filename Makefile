@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 NATIVE := $(shell find native -name '*.[ch]' -o -name CMakeLists.txt)
 
 .PHONY: help audit test demo lint types generate generated wheel native native-check \
-	bench-sampler bench-startup clean
+	bench-sampler bench-lint bench-probe bench-startup clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,12 @@ native-check: ## gcc and clang, warnings as errors, sanitizers
 
 bench-sampler: $(READY) ## what sampling 300 cgroups costs
 	@$(BIN)/python tools/bench_sampler.py
+
+bench-lint: $(READY) ## lint of ten thousand documents against the YAML parser alone
+	@$(BIN)/python tools/bench_lint.py
+
+bench-probe: $(READY) ## three quotas measured on this machine, and the shape of the result
+	@$(BIN)/python tools/bench_probe.py
 
 bench-startup: $(READY) ## how long the program takes to start
 	@$(BIN)/python tools/bench_startup.py
