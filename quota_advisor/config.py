@@ -22,9 +22,15 @@ FailOn = Literal["info", "warning", "error", "never"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleSettings:
-    """What the user changes about one rule."""
+    """What the user changes about one rule.
 
-    enabled: bool = True
+    Attributes:
+        enabled: Whether it runs; None where the user does not say, which means yes.
+        severity: In place of the rule's own.
+        options: Thresholds in place of the defaults.
+    """
+
+    enabled: bool | None = None
     severity: Severity | None = None
     options: Mapping[str, float] = field(default_factory=dict)
 
@@ -119,7 +125,7 @@ def apply_config(catalog: Catalog, config: Config, keep: Collection[str] = ()) -
     rules = {}
     for id_, rule in catalog.items():
         settings = config.rules.get(id_, RuleSettings())
-        if settings.enabled or id_ in keep:
+        if settings.enabled is not False or id_ in keep:
             rules[id_] = with_overrides(rule, severity=settings.severity, options=settings.options)
     return rules
 
@@ -163,7 +169,7 @@ def overridden(config: Config, overrides: Iterable[Override]) -> Config:
 
 def _merged(base: RuleSettings, change: RuleSettings) -> RuleSettings:
     return RuleSettings(
-        enabled=change.enabled,
+        enabled=base.enabled if change.enabled is None else change.enabled,
         severity=change.severity or base.severity,
         options={**base.options, **change.options},
     )

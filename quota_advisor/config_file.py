@@ -143,7 +143,11 @@ def _config(file: ConfigFile, path: Path) -> config.Config:
 
 def _settings(rules: Mapping[str, RuleSettings]) -> Mapping[str, config.RuleSettings]:
     return {
-        id_: config.RuleSettings(enabled=s.enabled, severity=s.severity, options=s.options)
+        id_: config.RuleSettings(
+            enabled=s.enabled if "enabled" in s.model_fields_set else None,
+            severity=s.severity,
+            options=s.options,
+        )
         for id_, s in rules.items()
     }
 

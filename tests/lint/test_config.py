@@ -80,6 +80,18 @@ overrides:
     }
 
 
+def test_an_override_leaves_alone_what_it_does_not_name(lint: Lint) -> None:
+    text = """
+rules: {misread-cpu-quota: {enabled: false}}
+overrides:
+- {paths: [a/], rules: {misread-cpu-quota: {severity: info}}}
+- {paths: [b/], rules: {misread-cpu-quota: {enabled: true}}}
+"""
+    files: dict[str, str | bytes] = {f"{name}/x.service": BAD_UNIT for name in "abc"}
+    done = lint(files={**files, FILE: text})
+    assert [line.split(":")[0] for line in done.lines] == ["b/x.service"]
+
+
 def test_the_command_line_beats_the_configuration(lint: Lint) -> None:
     bare = deployment().split("        resources:")[0]
     files = {"a.yaml": bare, FILE: "lint: {limits: required}"}
