@@ -206,7 +206,8 @@ def _judge(scope: Scope, plan: Plan, results: Results, ledger: _Ledger) -> Itera
             entry = ledger.unsure
             text = f"{type(error).__name__}: {error}"
             results.errors.append(InternalError(rule=rule.id, subject=subject, error=text))
-        entry.update((suppression.location, rule.id) for suppression in scope.suppressions)
+        if scope.suppressions:
+            entry.update((suppression.location, rule.id) for suppression in scope.suppressions)
 
 
 def _stamp(hit: Hit, subject: Subject, rule: Rule) -> Finding:
