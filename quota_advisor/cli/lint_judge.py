@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+import yaml
 
 import quota_advisor.checks  # noqa: F401 - registers every check
 from quota_advisor.catalog import Catalog
@@ -15,7 +18,9 @@ from quota_advisor.collect.lint_pieces import Piece, read_piece
 from quota_advisor.collect.lint_units import quadlet_service
 from quota_advisor.config import Config, apply_config, overridden
 from quota_advisor.documents.reader import Document, read_manifest, read_part, to_utf8
-from quota_advisor.documents.split import Part
+from quota_advisor.documents.split import Part, documents
+from quota_advisor.documents.suppressions import MARK, from_comments
+from quota_advisor.documents.tree import BrokenDocumentError
 from quota_advisor.documents.unit_file import parse_unit_file
 from quota_advisor.engine import Plan, Scope, run
 from quota_advisor.model.finding import Skipped
@@ -35,7 +40,7 @@ from quota_advisor.model.manifest import (
 )
 from quota_advisor.model.report import Results
 from quota_advisor.model.source import Location
-from quota_advisor.model.unit import Assignment, UnitConfig
+from quota_advisor.model.unit import Assignment, Suppression, UnitConfig
 
 MARKS = (b"LimitRange", b"ResourceQuota")
 """Bytes that every file with namespace-wide settings holds: the others are not read for them."""
@@ -180,19 +185,21 @@ class Judge:
 
     def _judge_piece(self, piece: Piece, data: bytes, outcome: Outcome) -> None:
         scopes: list[Scope] = []
-        remarks = 0
+        remarks: list[DocumentNote] = []
         for document in _documents(piece, data):
             if isinstance(document, DocumentNote):
-                remarks += 1
-                if remarks > MAX_REMARKS:
-                    continue
-            scopes += self._scopes(document)
-            _count(document, outcome.tally)
+                remarks.append(document)
+            else:
+                scopes += self._scopes(document)
+                _count(document, outcome.tally)
+        if remarks:
+            comments = _Comments(piece, data)
+            scopes += (Scope(note, comments.around(note)) for note in remarks[:MAX_REMARKS])
         if scopes:
             config = self._settings.config
             _extend(outcome.results, run(scopes, self._plan(piece.file.path), config))
-        if remarks > MAX_REMARKS:
-            more = f"{remarks - MAX_REMARKS} more remarks about its text are not listed"
+        if len(remarks) > MAX_REMARKS:
+            more = f"{len(remarks) - MAX_REMARKS} more remarks about its text are not listed"
             outcome.notes.append(f"{piece.file.path}: {more}")
 
     def judge_units(self, units: Sequence[UnitConfig], outcome: Outcome) -> None:
@@ -225,8 +232,6 @@ class Judge:
             case Quadlet(unit=unit):
                 yield Scope(document, unit.suppressions)
                 yield Scope(quadlet_service(unit), unit.suppressions)
-            case DocumentNote():
-                yield Scope(document)
             case _:
                 pass
 
@@ -267,6 +272,35 @@ def _documents(piece: Piece, data: bytes) -> Iterator[Document]:
     else:
         text = to_utf8(data)
         yield from read_part(path, text, Part(0, len(text), piece.first_line))
+
+
+class _Comments:
+    """The comments of a piece, document by document, each looked at once and only if needed."""
+
+    def __init__(self, piece: Piece, data: bytes) -> None:
+        self._file = piece.file.path
+        self._text = b""
+        # Text that only claims to be UTF-16 has no documents, and so no comments.
+        with contextlib.suppress(UnicodeDecodeError):
+            self._text = to_utf8(data) if MARK in data else b""
+        whole = Part(0, len(self._text), piece.first_line)
+        self._parts = list(documents(self._text, whole)) if self._text else []
+        self._known: dict[int, tuple[Suppression, ...]] = {}
+
+    def around(self, note: DocumentNote) -> tuple[Suppression, ...]:
+        """Return those of the document that a remark is about."""
+        at = bisect.bisect_right(self._parts, note.line, key=lambda part: part.line) - 1
+        if at < 0:
+            return ()
+        if at not in self._known:
+            self._known[at] = self._read(self._parts[at])
+        return self._known[at]
+
+    def _read(self, part: Part) -> tuple[Suppression, ...]:
+        # What cannot be parsed has no comments: a sign of one may be part of a text.
+        with contextlib.suppress(BrokenDocumentError, yaml.YAMLError):
+            return from_comments(self._file, self._text[part.start : part.end], part.line)
+        return ()
 
 
 def _extend(results: Results, more: Results) -> None:

@@ -165,6 +165,19 @@ def test_suppressions_need_a_reason_and_a_purpose(lint: Lint) -> None:
     assert "unused-suppression" in lint(files=with_comment("limit-below-10m", "none here")).out
 
 
+def test_a_comment_leaves_out_remarks_about_its_own_document_only(lint: Lint) -> None:
+    twice = GOOD.replace("kind:", "kind: Job\nkind:")
+    comment = "# quota-advisor: ignore[duplicate-key] made so by a tool\n"
+    done = lint("-v", files={"a.yaml": f"{twice}---\n{comment}{twice}"})
+    assert [line for line in done.lines if "duplicate-key" in line] == [
+        "a.yaml:3:1: warning: the key 'kind' is written twice; the later one counts [duplicate-key]"
+    ]
+    assert ": left out: made so by a tool [duplicate-key]" in done.out
+    assert "unused-suppression" not in done.out
+    broken = lint(files={"a.yaml": f"{comment}kind: Pod\nspec: {{containers: [\n"})
+    assert "[broken-document]" in broken.out
+
+
 def test_what_could_not_be_judged_is_listed_once_a_kind_unless_verbose(lint: Lint) -> None:
     files = {f"{name}.kube": "[Service]\nCPUQuota=50%\n" for name in ("a", "b")}
     brief = lint("--format", "json", files=files).report["skipped"]

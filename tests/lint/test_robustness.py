@@ -44,6 +44,7 @@ HOSTILE: Mapping[str, bytes] = {
     "binary.yaml": bytes(range(256)) * 4000 + b"containers",
     "nul.service": b"[Service]\n\0CPUQuota=050%\0\n",
     "utf16.yaml": deployment().encode("utf-16"),
+    "no-utf16.yaml": b"\xff\xfe# quota-advisor: ignore[x] y\ncontainers: \xd8\n",
     "latin.yaml": deployment("caf\xe9").encode("latin-1"),
     "surrogate.service": b"[Service]\nCPUQuota=\xed\xa0\x80%\n",
     "keys.yaml": b"containers: {" + b"a: 1, " * 200_000 + b"}",
