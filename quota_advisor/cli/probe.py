@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -87,24 +87,7 @@ ASK_ABOVE_SEC = 120
     help="low spares other work, whose turns are then in the figures; high makes it wait.",
 )
 @click.option("-y", "--yes", is_flag=True, help="Do not ask before long measurements.")
-def command(  # noqa: PLR0913 - one parameter an option
-    *,
-    profile: str,
-    list_profiles: bool,
-    tiers: str | None,
-    period: str,
-    burst: str,
-    rounds: int,
-    duration_sec: float,
-    threads: int | None,
-    slo: str | None,
-    slo_for: str,
-    formats: tuple[str, ...],
-    max_load: float,
-    force: bool,
-    priority: str,
-    yes: bool,
-) -> int:
+def command(*, list_profiles: bool, formats: tuple[str, ...], yes: bool, **choices: Any) -> int:
     """Measure what CPU quotas do to a load on this node: real threads, real bandwidth control.
 
     Needs root. The load runs in a temporary cgroup that is removed afterwards.
@@ -117,33 +100,39 @@ def command(  # noqa: PLR0913 - one parameter an option
     """  # noqa: D301 - click's mark for lines to keep
     if list_profiles:
         return _list_profiles()
-    from quota_advisor.probe.order import Asked, make_order  # noqa: PLC0415
-    from quota_advisor.probe.priority import Priority  # noqa: PLC0415
     from quota_advisor.probe.reports import parse_formats  # noqa: PLC0415
     from quota_advisor.probe.session import check_machine  # noqa: PLC0415
     from quota_advisor.probe.signals import ended_by_signals  # noqa: PLC0415
 
     outputs = parse_formats(formats)
-    order = make_order(
-        Asked(
-            profile=profile,
-            tiers=tiers,
-            period=period,
-            burst=burst,
-            threads=threads,
-            slo=slo,
-            slo_for=slo_for,
-        ),
-        rounds=rounds,
-        duration_sec=duration_sec,
-        priority=Priority(priority),
-        max_load_ratio=None if force else max_load,
-    )
+    order = _order(**choices)
     with ended_by_signals():
         check_machine(order)
         _announce(order, yes=yes)
         _show(_measure(order), outputs)
     return 0
+
+
+def _order(
+    *,
+    rounds: int,
+    duration_sec: float,
+    priority: str,
+    max_load: float,
+    force: bool,
+    **asked: Any,
+) -> Order:
+    """Return what the options ask for; those that shape the load are passed on as typed."""
+    from quota_advisor.probe.order import Asked, make_order  # noqa: PLC0415
+    from quota_advisor.probe.priority import Priority  # noqa: PLC0415
+
+    return make_order(
+        Asked(**asked),
+        rounds=rounds,
+        duration_sec=duration_sec,
+        priority=Priority(priority),
+        max_load_ratio=None if force else max_load,
+    )
 
 
 def _list_profiles() -> int:
