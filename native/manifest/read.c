@@ -190,11 +190,23 @@ static uint32_t add_node(struct scan *scan, uint32_t parent, size_t at)
   return index;
 }
 
+static struct span span_of(size_t start, size_t end)
+{
+  return (struct span){.start = (uint32_t)start, .size = (uint32_t)(end - start)};
+}
+
 static void set_text(struct scan *scan, uint32_t index, size_t start, size_t end, bool plain)
 {
   struct node *node = node_of(scan, index);
-  node->text = (struct span){.start = start, .size = end - start};
+  node->text = span_of(start, end);
   node->plain = plain;
+}
+
+/* Makes what was added to the pool since a place the text of a node. */
+static void set_pooled(struct scan *scan, uint32_t index, size_t start)
+{
+  set_text(scan, index, start, scan->reader->pool.size, false);
+  node_of(scan, index)->pooled = true;
 }
 
 static bool has_key(const struct scan *scan, uint32_t mapping, struct span key)
@@ -243,14 +255,14 @@ static bool find_key(const struct scan *scan, size_t at, struct found_key *key)
     for (end++; end < scan->end && scan->data[end] != quote; end++)
       if (scan->data[end] == '\\' || scan->data[end] == '\n' || scan->data[end] == '\t')
         return false;
-    key->text = (struct span){.start = at + 1, .size = end - at - 1};
+    key->text = span_of(at + 1, end);
     end++;
   } else {
     if (!is_class(scan, at, KEY_FIRST))
       return false;
     while (is_class(scan, end, KEY_REST))
       end++;
-    key->text = (struct span){.start = at, .size = end - at};
+    key->text = span_of(at, end);
   }
   if (byte_at(scan, end) != ':' || key->text.size == 0 || key->text.size > MAX_KEY_BYTES)
     return false;
@@ -300,8 +312,7 @@ static size_t read_quoted(struct scan *scan, size_t at, uint32_t index)
     }
     pool->bytes[pool->size++] = byte;
   }
-  node_of(scan, index)->text =
-    (struct span){.start = pooled, .size = pool->size - pooled, .pooled = true};
+  set_pooled(scan, index, pooled);
   return end + 1;
 }
 
@@ -480,10 +491,7 @@ static bool read_block(struct scan *scan, size_t at, uint32_t index)
   next_line(scan, end);
   if (!read_block_lines(scan, indent, chomp, keep))
     return false;
-  struct node *node = node_of(scan, index);
-  node->plain = false;
-  node->text = (struct span){
-    .start = pooled, .size = scan->reader->pool.size - pooled, .pooled = true};
+  set_pooled(scan, index, pooled);
   return true;
 }
 
@@ -495,7 +503,7 @@ static size_t find_name(const struct scan *scan, size_t at, struct span *name)
   size_t end = at + 1;
   while (is_class(scan, end, NAME))
     end++;
-  *name = (struct span){.start = at + 1, .size = end - at - 1};
+  *name = span_of(at + 1, end);
   bool ends = byte_at(scan, end) == ' ' || is_line_end(scan, end);
   return name->size && ends ? end : 0;
 }
@@ -655,7 +663,7 @@ static bool find_block(struct scan *scan, size_t at)
            open_block(scan, dash ? LIST : MAPPING, at) != NO_NODE;
   for (; scan->depth; scan->depth--, scan->pending = NO_NODE) {
     const struct block *top = &scan->blocks[scan->depth - 1];
-    enum node_kind kind = node_of(scan, top->node)->kind;
+    uint8_t kind = node_of(scan, top->node)->kind;
     /* A list may stand as far left as the key that it belongs to. */
     bool same_column_list = column == top->indent && dash && kind == MAPPING;
     if (column > top->indent || same_column_list)
@@ -693,6 +701,9 @@ long quota_manifest_read(struct quota_manifest *reader, const char *data, size_t
                          unsigned line)
 {
   set_classes(reader);
+  /* Places in the document and in the pool, which is never larger, are kept in 32 bits. */
+  if (end > INT32_MAX)
+    return -1;
   if (!is_ascii(data, start, end) && !is_text(data, start, end))
     return -1;
   reader->node_count = 0;

@@ -5,7 +5,7 @@
 
 #include "manifest.h"
 
-enum { FIRST_NODES = 512, MAX_NODES = 4000000, FIRST_BYTES = 8192 };
+enum { FIRST_NODES = 512, MAX_NODES = 1 << 20, FIRST_BYTES = 8192 };
 
 bool buffer_reserve(struct buffer *buffer, size_t more)
 {
@@ -138,7 +138,7 @@ void tree_mark_strong(struct quota_manifest *reader, uint32_t index)
 static bool keeps(const struct quota_manifest *reader, const struct node *node)
 {
   const struct node *around = &reader->nodes[node->parent];
-  enum node_kind kind = node->kind == ALIAS ? reader->nodes[node->target].kind : node->kind;
+  uint8_t kind = node->kind == ALIAS ? reader->nodes[node->target].kind : node->kind;
   return node->strong || node->marks & QUOTA_MANIFEST_WEAK ||
          (kind == SCALAR && around->marks & QUOTA_MANIFEST_OPEN);
 }
@@ -176,12 +176,12 @@ static void put_place(struct buffer *json, struct place place)
   put_number(json, place.column);
 }
 
-static bool put_string(struct quota_manifest *reader, const char *data, struct span span)
+static bool put_string(struct quota_manifest *reader, const char *bytes, struct span span)
 {
-  const char *text = span.pooled ? reader->pool.bytes + span.start : data + span.start;
+  const char *text = bytes + span.start;
   struct buffer *json = &reader->json;
   /* A byte becomes two at most: the text has no control characters but line feeds and tabs. */
-  if (!buffer_reserve(json, 2 * span.size + 2))
+  if (!buffer_reserve(json, 2 * (size_t)span.size + 2))
     return false;
   put(json, '"');
   for (size_t i = 0; i < span.size; i++) {
@@ -243,7 +243,8 @@ static bool write_node(struct quota_manifest *reader, const char *data, uint32_t
     return write_list(reader, data, node);
   if (node->kind == MAPPING)
     return write_mapping(reader, data, node);
-  if (!buffer_add(&reader->json, "[", 1) || !put_string(reader, data, node->text) ||
+  const char *bytes = node->pooled ? reader->pool.bytes : data;
+  if (!buffer_add(&reader->json, "[", 1) || !put_string(reader, bytes, node->text) ||
       !buffer_reserve(&reader->json, ROOM_FOR_PLACE))
     return false;
   buffer_add(&reader->json, node->plain ? ",true," : ",false,", node->plain ? 6 : 7);

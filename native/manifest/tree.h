@@ -17,16 +17,16 @@ struct place {
 
 /* A piece of the document, or of the pool of texts that are not written as they are read. */
 struct span {
-  size_t start;
-  size_t size;
-  bool pooled;
+  uint32_t start;
+  uint32_t size;
 };
 
 struct node {
-  enum node_kind kind;
-  bool plain;
-  bool strong; /* the key or something below it has QUOTA_MANIFEST_STRONG */
-  uint8_t marks; /* of the key */
+  uint8_t kind; /* enum node_kind */
+  bool plain : 1;
+  bool pooled : 1; /* the text is in the pool */
+  bool strong : 1; /* the key or something below it has QUOTA_MANIFEST_STRONG */
+  uint8_t marks;   /* of the key */
   struct place place;
   struct span text;
   struct span key;

@@ -40,6 +40,7 @@ Document = (
     | DocumentNote
 )
 
+_JSON_START = re.compile(rb"\s*(\{\s*[\"}]|\[\s*[\[{\]])")
 _LONE_RETURN = re.compile(rb"\r(?!\n)")
 _WORTH_PARSING = (b"ontainers", b'"services"', b"LimitRange", b"ResourceQuota", b"KubeletConf")
 _HEAD_BYTES = 8192
@@ -106,7 +107,7 @@ class _File:
         self._native = native_reader()
 
     def read(self, part: Part) -> Iterator[Document]:
-        if self.data[part.start : part.start + 64].lstrip()[:1] in (b"{", b"["):
+        if _JSON_START.match(self.data, part.start, part.end):
             try:
                 yield from self._json(part)
             except NotJsonError:
@@ -123,8 +124,8 @@ class _File:
     def _json(self, part: Part) -> Iterator[Document]:
         raw = self.data[part.start : part.end]
         if not any(word in raw for word in _WORTH_PARSING):
-            # Whether it is JSON or not: there is nothing in it.
-            return
+            # JSON or not, it is skipped as cheaply as any other text.
+            raise NotJsonError
         prune = not any(word in raw for word in _WORTH_PARSING[1:])
         try:
             trees = list(read_json(raw.decode("utf-8"), prune=prune))

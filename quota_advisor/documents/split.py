@@ -76,9 +76,10 @@ def _is_mark(data: bytes, at: int, end: int) -> bool:
 
 
 def _behind_mark(data: bytes, at: int, end: int, line: int) -> tuple[int, int]:
-    """Step over a ``---`` line, unless a document begins on it."""
-    match = _BLANK_REST.match(data, at, end)
-    return (match.end(), line + 1) if match else (at, line)
+    """Step over ``---`` lines, unless a document begins on one."""
+    while match := _BLANK_REST.match(data, at, end):
+        at, line = match.end(), line + 1
+    return at, line
 
 
 def split_points(data: bytes, parts: int) -> list[Part]:

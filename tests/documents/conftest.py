@@ -1,0 +1,28 @@
+"""The native reader, built from the sources at hand."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from quota_advisor.documents.native_tree import NativeReader, load
+
+SOURCES = Path(__file__).parents[2] / "native" / "manifest"
+
+
+@pytest.fixture(scope="session")
+def native(tmp_path_factory: pytest.TempPathFactory) -> NativeReader:
+    """Build the library for these tests; an installed one may be older."""
+    compiler = shutil.which("cc")
+    if compiler is None or not SOURCES.is_dir():
+        pytest.skip("needs a C compiler and native/manifest")
+    library = tmp_path_factory.mktemp("native") / "libquota_manifest.so"
+    sources = sorted(str(path) for path in SOURCES.glob("*.c"))
+    command = [compiler, "-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared"]
+    subprocess.run([*command, *sources, "-o", str(library)], check=True)
+    loaded = load(library)
+    assert loaded is not None
+    return NativeReader(loaded)

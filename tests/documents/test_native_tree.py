@@ -1,0 +1,199 @@
+"""The fast reader and the exact one agree on everything that the fast one takes."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from quota_advisor.documents import reader as reader_module
+from quota_advisor.documents.native_tree import NativeReader
+from quota_advisor.documents.reader import read_file
+from quota_advisor.documents.split import documents, whole
+from quota_advisor.documents.tree import BrokenDocumentError, Tree
+from quota_advisor.documents.yaml_tree import read_yaml
+
+FEATURES = b"""# every notation that the fast reader knows
+apiVersion: v1 # a comment
+kind: "Pod"
+metadata:
+  name: 'x'
+  annotations: {a: b, "c d": "e"}
+spec:
+- a: |
+    text \xc3\xa9 "q" \\ and	a tab
+
+      more
+    # no comment
+
+  cpu: 100m
+- - x
+  - "a\\"b\\n"
+- command: ["a b", -c, x.y, {cpu: 1, b: [q]}, [], {}]
+containers:
+- description: >-
+    folded
+     x
+  name: &name a
+  args:
+  - |+
+   keep
+
+  - |-
+     strip
+  - --x=y:z
+  # a comment
+  env: &env
+    - name: n
+      value:
+    -
+    - value: "\xe2\x82\xac" # y
+  limits:
+  cpu: 1 \xc3\xa9 1
+  other: *env
+  image: *name
+"""
+FRAGMENTS = [
+    b"  ", b" ", b"\n", b"- ", b": ", b":", b"\t", b"&a ", b"*a", b"&name ", b"*name", b"<<: ",
+    b"'", b'"', b"[", b"]", b"{", b"}", b"\xff", b"\xef\xbb\xbf", b"\0", b"|\n", b"|-", b">",
+    b"!x ", b"\r", b"\r\n", b"\xc2\x85", b"\xe2\x80\xa8", b"null", b"cpu:", b"#", b" #", b"? ",
+    b"%TAG", b"...", b"---", b",", b"\\", b"\xc3\xa9", b"@", b"`", b"~", b"=", b"\x7f", b"a: b\n",
+]  # fmt: skip
+
+
+def generator() -> ModuleType:
+    path = Path(__file__).parents[2] / "tools" / "lint_tree.py"
+    spec = importlib.util.spec_from_file_location("lint_tree", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+GENERATED = [
+    text.encode()
+    for shape in ("mixed", "workloads")
+    for text in generator().documents(shape, 200)
+    if len(text) < 10_000
+]
+
+
+def exact(data: bytes) -> Tree | str:
+    try:
+        return read_yaml(data, 1, prune=True)
+    except BrokenDocumentError as error:
+        return error.reason
+
+
+def agree(native: NativeReader, data: bytes) -> bool:
+    """Compare what both make of a document; say whether the fast reader took it."""
+    fast = native.read(data, 0, len(data), 1)
+    assert fast is None or fast == exact(data)
+    return fast is not None
+
+
+def test_the_fast_reader_takes_what_manifests_are_written_in(native: NativeReader) -> None:
+    assert all(agree(native, data) for data in GENERATED)
+    assert agree(native, FEATURES)
+    assert agree(native, FEATURES.replace(b"\n", b"\r\n"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: b\na: c\n", "a: [b,\n c]\n", "a: 'b\n c'\n", "a:\tb\n", "a: !x b\n", "<<: {a: b}\n",
+        "a: {{ b }}\n", "a: b\n c\n", "? a\n: b\n", "a: b: c\n", "a: *b\n", "a: &b\n", "a\n",
+        "a: b\n...\n", "--- a\n", "a: \x07\n", "a: \u2028\n", "a: |2\n    b\n", "\ufeffa: b\n",
+        "a: &a\n  b: &b {c: d}\n  e: *b\n  f: *a\n",
+    ],
+)  # fmt: skip
+def test_the_fast_reader_leaves_what_is_not_plain(native: NativeReader, text: str) -> None:
+    data = text.encode()
+    assert native.read(data, 0, len(data), 1) is None
+
+
+def test_lines_count_from_the_one_given(native: NativeReader) -> None:
+    data = b"x: y\n---\nspec: z\n"
+    tree = native.read(data, 9, len(data), 3)
+    assert tree is not None
+    assert tree.root["spec"] == ["z", True, 3, 7]
+
+
+EDITS = st.lists(
+    st.tuples(
+        st.sampled_from(["insert", "delete", "line", "indent"]),
+        st.integers(0, 10**6),
+        st.integers(0, 10**6),
+    ),
+    min_size=1,
+    max_size=5,
+)
+
+
+def edited(data: bytes, edits: list[tuple[str, int, int]]) -> bytes:
+    for how, where, what in edits:
+        at = where % (len(data) + 1)
+        if how == "insert":
+            data = data[:at] + FRAGMENTS[what % len(FRAGMENTS)] + data[at:]
+        elif how == "delete":
+            data = data[:at] + data[at + 1 + what % 20 :]
+        else:
+            lines = data.split(b"\n")
+            row = where % len(lines)
+            if how == "line":
+                lines.insert(what % len(lines), lines[row])
+            else:
+                lines[row] = b" " * (what % 7) + lines[row].lstrip(b" ")
+            data = b"\n".join(lines)
+    return data
+
+
+MANY = settings(
+    max_examples=1500, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+@MANY
+@given(st.sampled_from([FEATURES, FEATURES, *GENERATED]), EDITS)
+def test_edited_manifests_read_alike(
+    native: NativeReader, data: bytes, edits: list[tuple[str, int, int]]
+) -> None:
+    agree(native, edited(data, edits))
+
+
+@MANY
+@example("a:\n- b\n c")
+@given(st.text(alphabet="ab:- \n#\"'|>[]{},&*\té", max_size=30))
+def test_short_texts_read_alike(native: NativeReader, text: str) -> None:
+    agree(native, text.encode())
+
+
+@MANY
+@given(st.sampled_from(GENERATED), EDITS)
+def test_objects_are_alike_with_and_without_the_fast_reader(
+    native: NativeReader, data: bytes, edits: list[tuple[str, int, int]]
+) -> None:
+    data = GENERATED[0] + b"---\n" + edited(data, edits)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reader_module, "native_reader", lambda: native)
+        fast = list(read_file("x.yaml", data))
+        patch.setattr(reader_module, "native_reader", lambda: None)
+        assert fast == list(read_file("x.yaml", data))
+
+
+def test_a_long_line_costs_no_more_than_its_length(native: NativeReader) -> None:
+    data = b"cpu: [" + b"x, " * 300_000 + b"x]\n"
+    assert native.read(data, 0, len(data), 1) is not None
+
+
+def test_parts_of_a_file_are_read_in_place(native: NativeReader) -> None:
+    data = b"---\n".join(GENERATED[:20])
+    for part in documents(data, whole(data)):
+        tree = native.read(data, *part)
+        alone = read_yaml(data[part.start : part.end], part.line, prune=True)
+        assert tree == alone
