@@ -61,11 +61,15 @@ def lint(inputs: Inputs, settings: Settings, context: LintContext, jobs: int) ->
 
 @contextlib.contextmanager
 def _no_collector() -> Iterator[None]:
-    """Leave the cyclic collector off: facts and findings hold no cycles, and it walks them all."""
+    """Leave the cyclic collector off: facts and findings hold no cycles, and it walks them all.
+
+    What is there afterwards lives until the program ends, so that it is not walked then either.
+    """
     gc.disable()
     try:
         yield
     finally:
+        gc.freeze()
         gc.enable()
 
 

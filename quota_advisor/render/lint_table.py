@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import groupby
 
 import click
@@ -43,7 +44,7 @@ def _lines(finding: Finding, view: View) -> Iterator[str]:
     advice = finding.recommendation
     if advice is None:
         return
-    text = " ".join(advice.summary.split())
+    text = _one_line(advice.summary)
     # What the rule always says is a page of explain; what was computed for this place is shown.
     if view.verbose or text != _general_advice(finding.rule):
         yield f"    → {_printable(text)}"
@@ -58,12 +59,19 @@ def _place(finding: Finding) -> str:
 
 def _printable(text: str) -> str:
     """Show control characters, so that no file can move the cursor or end a line."""
-    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+    return (
+        text if text.isprintable() else _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+    )
 
 
 def _general_advice(rule_id: str) -> str:
     rule = load_catalog().get(rule_id)
-    return "" if rule is None else " ".join(rule.fix.split())
+    return "" if rule is None else _one_line(rule.fix)
+
+
+@lru_cache(maxsize=256)
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _silent(results: Results) -> Iterator[str]:
