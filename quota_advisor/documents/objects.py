@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from quota_advisor.documents.pods import POD_PATHS, Holder, PodReading, read_misshapen, read_pod
+from quota_advisor.documents.pods import POD_PATHS, PodReading, Source, read_misshapen, read_pod
 from quota_advisor.documents.tree import (
     Mapping,
     Node,
@@ -22,7 +22,6 @@ from quota_advisor.model.manifest import (
     ResourceQuota,
     Scalar,
 )
-from quota_advisor.model.unit import Suppression
 
 KubeObject = PodReading | LimitRange | ResourceQuota | KubeletConfig
 
@@ -32,21 +31,7 @@ _SKIPPED_KINDS = frozenset(
 _POLICY_GROUPS = ("kyverno.io", "gatekeeper.sh")
 """Groups whose objects hold patterns of pods, not pods."""
 
-_SPEC_LISTS = ("containers", "initContainers", "ephemeralContainers")
-
-
-class Source(NamedTuple):
-    """What is known of the document that a tree was made from.
-
-    Attributes:
-        file: Path as given by the user.
-        suppressions: Its suppression comments.
-        patch: It has directives of a strategic merge patch.
-    """
-
-    file: str
-    suppressions: tuple[Suppression, ...] = ()
-    patch: bool = False
+_SPEC_LISTS = frozenset(("containers", "initContainers", "ephemeralContainers"))
 
 
 class _Spot(NamedTuple):
@@ -60,6 +45,11 @@ class _Spot(NamedTuple):
 
 def read_objects(source: Source, root: Node) -> Iterator[KubeObject]:
     """Yield what is of interest in a document, lists of objects included."""
+    if type(root) is dict and _is_object(root) and text(root["kind"]) in POD_PATHS:
+        # Most documents are such, and their pod can be in one place only.
+        if reading := _read_known(source, root, text(root["kind"])):
+            yield reading
+        return
     waiting = [root]
     # Aliases can lead to one object twice; its places are the same.
     seen: set[int] = set()
@@ -94,7 +84,8 @@ def _read_object(source: Source, root: Mapping, waiting: list[Node]) -> Iterator
         settings = dict(_settings(root))
         yield KubeletConfig(source.file, settings, source.suppressions, place(root))
     elif kind in POD_PATHS:
-        yield from _read_pods(source, root, kind)
+        if reading := _read_known(source, root, kind):
+            yield reading
     else:
         yield from _find_pods(source, root, waiting)
 
@@ -102,25 +93,24 @@ def _read_object(source: Source, root: Mapping, waiting: list[Node]) -> Iterator
 # ---- pods
 
 
-def _read_pods(source: Source, root: Mapping, kind: str) -> Iterator[PodReading]:
+def _read_known(source: Source, root: Mapping, kind: str) -> PodReading | None:
     """Read the pod of one of the API's own kinds, which is in one place or nowhere."""
-    holder = Holder(source.file, root, source.suppressions, source.patch)
+    path = POD_PATHS[kind]
     template = root
     node: Node = root
-    path = POD_PATHS[kind]
     for depth, key in enumerate(path, start=1):
         template, node = node, node.get(key)
         if type(node) is not dict:
-            if node is not None:
-                yield read_misshapen(holder, ".".join(path[:depth]), node)
-            return
-    if any(key in node for key in _SPEC_LISTS):
-        yield read_pod(holder, template, node, ".".join(path))
+            if node is None:
+                return None
+            return read_misshapen(source, root, ".".join(path[:depth]), node)
+    if _SPEC_LISTS.isdisjoint(node):
+        return None
+    return read_pod(source, root, template, node, ".".join(path))
 
 
 def _find_pods(source: Source, root: Mapping, waiting: list[Node]) -> Iterator[PodReading]:
     """Find the pods in an object of any kind by their shape."""
-    holder = Holder(source.file, root, source.suppressions, source.patch)
     spots = [_Spot(root, "", "", root)]
     inner: list[Node] = []
     seen: set[int] = set()
@@ -135,7 +125,7 @@ def _find_pods(source: Source, root: Mapping, waiting: list[Node]) -> Iterator[P
         elif node is not root and _is_object(node):
             inner.append(node)
         elif _is_pod_spec(spot):
-            yield read_pod(holder, spot.parent, node, spot.path)
+            yield read_pod(source, root, spot.parent, node, spot.path)
         else:
             spots.extend(_children(spot))
     waiting.extend(reversed(inner))
@@ -165,7 +155,7 @@ def _children(spot: _Spot) -> list[_Spot]:
 def _is_pod_spec(spot: _Spot) -> bool:
     """Whether a mapping is a pod's spec: by its key, or because it can be nothing else."""
     node = spot.node
-    if not any(key in node for key in _SPEC_LISTS):
+    if _SPEC_LISTS.isdisjoint(node):
         return False
     if spot.key == "spec" or spot.key.endswith("odSpec"):
         return True

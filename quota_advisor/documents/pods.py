@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Mapping as AbstractMapping
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 from quota_advisor.documents.suppressions import from_annotations
 from quota_advisor.documents.tree import (
@@ -43,6 +45,11 @@ _PLACED_WRONG = frozenset(("limits", "requests", "cpu"))
 _WRONG_ABOVE = _PLACED_WRONG | {"resources"}
 _OS_LABELS = ("kubernetes.io/os", "beta.kubernetes.io/os")
 
+# As fast as tuples are made; the classes' own constructors take three times as long.
+_as_place: Callable[[list[Any]], Place] = partial(tuple.__new__, Place)
+_as_resources: Callable[[tuple[Any, ...]], Resources] = partial(tuple.__new__, Resources)
+_as_container: Callable[[tuple[Any, ...]], Container] = partial(tuple.__new__, Container)
+
 _WITH_SELECTOR = frozenset(("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"))
 _TEMPLATE_PATH = ("spec", "template", "spec")
 
@@ -61,20 +68,18 @@ _LISTS = (
 )
 
 
-class Holder(NamedTuple):
-    """The object that holds a pod template.
+class Source(NamedTuple):
+    """What is known of the document that an object stands in.
 
     Attributes:
         file: Path as given by the user.
-        root: The object.
-        suppressions: Comments of its document.
-        patch: Its document has directives of a strategic merge patch.
+        suppressions: Its suppression comments.
+        patch: It has directives of a strategic merge patch.
     """
 
     file: str
-    root: Mapping
-    suppressions: tuple[Suppression, ...]
-    patch: bool
+    suppressions: tuple[Suppression, ...] = ()
+    patch: bool = False
 
 
 class PodReading(NamedTuple):
@@ -89,35 +94,39 @@ def requests_with_defaults(resources: Resources) -> Amounts:
     return {**resources.limits, **resources.requests}
 
 
-def read_pod(holder: Holder, template: Mapping, spec: Mapping, path: str) -> PodReading:
+def read_pod(
+    source: Source, root: Mapping, template: Mapping, spec: Mapping, path: str
+) -> PodReading:
     """Return the pod whose spec was found.
 
     Args:
-        holder: The object.
+        source: The document.
+        root: The object.
         template: The mapping around the spec; the object itself for a Pod.
         spec: The pod's spec.
         path: Where the spec is in the object.
     """
-    return _Reader(holder, path).pod(template, spec)
+    return _Reader(source, root, path).pod(template, spec)
 
 
-def read_misshapen(holder: Holder, path: str, found: Node) -> PodReading:
+def read_misshapen(source: Source, root: Mapping, path: str, found: Node) -> PodReading:
     """Return a pod without containers, because something else stands where its spec should be."""
-    reader = _Reader(holder, path)
+    reader = _Reader(source, root, path)
     reader.wrong_shape(path, _MAPPING, found)
-    return reader.pod(holder.root, {"": holder.root[""], "initContainers": [0, 0]})
+    return reader.pod(root, {"": root[""]})
 
 
 class _Reader:
-    def __init__(self, holder: Holder, path: str) -> None:
-        self.holder = holder
+    def __init__(self, source: Source, root: Mapping, path: str) -> None:
+        self.source = source
+        self.root = root
         self.path = path
         self.wrong: list[WrongShape] = []
         self.misplaced: list[Misplaced] = []
         self.template: Scalar | None = None
 
     def pod(self, template: Mapping, spec: Mapping) -> PodReading:
-        root = self.holder.root
+        root = self.root
         metadata = self._metadata(root)
         kind, api_version = text(root.get("kind")), text(root.get("apiVersion"))
         containers = self._containers(spec)
@@ -125,7 +134,7 @@ class _Reader:
         resources = self._resources(spec, self.path)
         self._misplaced_in_object(kind, template, spec)
         pod = Pod(
-            self.holder.file,
+            self.source.file,
             api_version,
             kind,
             text(metadata.get("name")) or _generated(metadata),
@@ -140,7 +149,7 @@ class _Reader:
             self._suppressions(annotations),
             tuple(self.wrong),
             tuple(self.misplaced),
-            place(root),
+            _as_place(root[""][:2]),
         )
         return PodReading(pod, self.template)
 
@@ -155,8 +164,12 @@ class _Reader:
         return {}
 
     def _annotations(self, metadata: Mapping, template: Mapping) -> AbstractMapping[str, Scalar]:
-        found: dict[str, Scalar] = {}
         inner = template.get("metadata")
+        if "annotations" not in metadata and (
+            type(inner) is not dict or "annotations" not in inner
+        ):
+            return {}
+        found: dict[str, Scalar] = {}
         for holder in (metadata, inner if type(inner) is dict else {}):
             annotations = holder.get("annotations")
             if type(annotations) is dict:
@@ -167,22 +180,22 @@ class _Reader:
 
     def _suppressions(self, annotations: AbstractMapping[str, Scalar]) -> tuple[Suppression, ...]:
         if not annotations:
-            return self.holder.suppressions
-        return (*self.holder.suppressions, *from_annotations(self.holder.file, annotations))
+            return self.source.suppressions
+        return (*self.source.suppressions, *from_annotations(self.source.file, annotations))
 
     def _is_partial(self, kind: str, api_version: str, containers: tuple[Container, ...]) -> bool:
         """Whether this is a patch: the API would refuse it as an object of its own."""
         for container in containers:
             if not container.image:
                 return True
-        root = self.holder.root
+        root = self.root
         spec = root.get("spec")
         if kind in _WITH_SELECTOR and api_version.startswith("apps/"):
             return type(spec) is dict and is_null(spec.get("selector"))
         if self.path == "spec" and kind != "Pod":
             # An operator lays such containers over those that it makes.
             return True
-        return not containers or self.holder.patch
+        return not containers or self.source.patch
 
     # ---- containers
 
@@ -207,18 +220,18 @@ class _Reader:
     def _container(self, role: Role, node: Mapping, path: str) -> Container:
         if role is Role.INIT and text(node.get("restartPolicy")) == "Always":
             role = Role.SIDECAR
-        where = node[""]
-        name = node.get("name")
         self._misplaced_in_container(node, path)
-        return Container(
-            role,
-            text(name) or path.rpartition(".")[2],
-            text(node.get("image")),
-            self._command(node, path) if "command" in node or "args" in node else (),
-            self._env(node["env"], path) if "env" in node else {},
-            self._resources(node, path),
-            Place(where[0], where[1]),
-            path,
+        return _as_container(
+            (
+                role,
+                text(node.get("name")) or path.rpartition(".")[2],
+                text(node.get("image")),
+                self._command(node, path) if "command" in node or "args" in node else (),
+                self._env(node["env"], path) if "env" in node else {},
+                self._resources(node, path),
+                _as_place(node[""][:2]),
+                path,
+            )
         )
 
     def _command(self, node: Mapping, path: str) -> tuple[Scalar, ...]:
@@ -260,16 +273,16 @@ class _Reader:
         if type(node) is not dict:
             if node is not None:
                 self.wrong_shape(f"{path}.resources", _MAPPING, node)
-            line, column = holder[""][:2]
-            return Resources(_NO_AMOUNTS, _NO_AMOUNTS, Place(line, column), present=False)
+            return _as_resources((_NO_AMOUNTS, _NO_AMOUNTS, _as_place(holder[""][:2]), False))
         path = f"{path}.resources"
         self._misplaced_in_resources(node, path)
-        line, column = node[""][:2]
-        return Resources(
-            self._amounts(node["requests"], f"{path}.requests") if "requests" in node else {},
-            self._amounts(node["limits"], f"{path}.limits") if "limits" in node else {},
-            Place(line, column),
-            present=True,
+        return _as_resources(
+            (
+                self._amounts(node["requests"], f"{path}.requests") if "requests" in node else {},
+                self._amounts(node["limits"], f"{path}.limits") if "limits" in node else {},
+                _as_place(node[""][:2]),
+                True,
+            )
         )
 
     def _amounts(self, node: Node, path: str) -> Amounts:
@@ -319,8 +332,8 @@ class _Reader:
                 self._misplace(spec, key, self.path, f"{belongs}.resources.{key}")
         if kind not in POD_PATHS:
             return
-        root = self.holder.root
-        holders = [("", root), ("metadata", root.get("metadata"))]
+        root = self.root
+        holders: list[tuple[str, Node]] = [("", root), ("metadata", root.get("metadata"))]
         if template is not root:
             holders.append((self.path.rpartition(".")[0], template))
         if template is not root and self.path != "template.spec":

@@ -10,8 +10,8 @@ from quota_advisor.documents.compose import is_compose, read_compose
 from quota_advisor.documents.json_tree import NotJsonError, read_json
 from quota_advisor.documents.names import is_quadlet, is_unit
 from quota_advisor.documents.native_tree import native_reader
-from quota_advisor.documents.objects import Source, read_objects
-from quota_advisor.documents.pods import PodReading
+from quota_advisor.documents.objects import read_objects
+from quota_advisor.documents.pods import PodReading, Source
 from quota_advisor.documents.split import Interest, Part, documents, interest, whole
 from quota_advisor.documents.suppressions import MARK, from_comments
 from quota_advisor.documents.tree import BrokenDocumentError, Tree
