@@ -122,7 +122,9 @@ def _units(directories: Sequence[_Directory]) -> Iterator[UnitConfig]:
 
 
 def _unit(name: str, directories: Sequence[_Directory], used: set[str]) -> UnitConfig:
-    fragments = [d.units[n] for n in _fragment_names(name) for d in directories if n in d.units]
+    named = ([d.units[n] for d in directories if n in d.units] for n in _fragment_names(name))
+    # An instance's own file is taken before its template's, which it does not hide.
+    fragments = next((files for files in named if files), [])
     stems = [*_expand(name), name.rpartition(".")[2]]
     group = _drop_ins(stems if unit_section(name) else [name], directories)
     used.update(file.path for file in group.files)

@@ -1,0 +1,114 @@
+"""Unit files of an input are merged as the collector of a host merges them."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from quota_advisor.collect.lint_units import merge_units, quadlet_service
+from quota_advisor.collect.root import HostRoot
+from quota_advisor.collect.unit_files import UnitFileReader
+from quota_advisor.documents.unit_file import parse_unit_file
+from quota_advisor.model.limit import Missing
+from quota_advisor.model.unit import UnitConfig, UnitFile
+
+TOPS = ("/etc/systemd/system", "/run/systemd/system", "/usr/lib/systemd/system")
+NAMES = (
+    "a.service", "a-b.service", "a-b-c.service", "a@.service", "a@1.service", "x.slice",
+    "a.service.d/10.conf", "a.service.d/90.conf", "a-.service.d/50.conf", "a-b-.service.d/50.conf",
+    "service.d/10.conf", "service.d/zz.conf", "slice.d/10.conf", "a@.service.d/10.conf",
+    "a@1.service.d/20.conf", "y.service.d/10.conf", "a-b.service.d/10.conf",
+)  # fmt: skip
+TREES = st.dictionaries(
+    st.builds(lambda top, name: f"{top}/{name}", st.sampled_from(TOPS), st.sampled_from(NAMES)),
+    st.integers(1, 99),
+    max_size=12,
+)
+
+
+def text(percent: int) -> str:
+    return f"[Service]\nCPUQuota={percent}%\n[Slice]\nCPUQuota={percent}%\n"
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(TREES)
+def test_a_tree_with_the_directories_of_systemd_is_merged_as_on_a_host(
+    tmp_path: Path, tree: dict[str, int]
+) -> None:
+    shutil.rmtree(tmp_path / "host", ignore_errors=True)
+    (tmp_path / "host").mkdir()
+    for path, percent in tree.items():
+        file = tmp_path / "host" / path.lstrip("/")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text(percent))
+    reader = UnitFileReader(HostRoot(tmp_path / "host"))
+    merged = units(tree)
+    for name in reader.names():
+        expected, unit = reader.read(name), merged[name]
+        assert unit.drop_ins == expected.drop_ins
+        assert isinstance(unit.fragment, Missing) == isinstance(expected.fragment, Missing)
+        assert unit.quota_per_sec_usec == expected.quota_per_sec_usec
+        assert set(unit.hidden) == set(expected.hidden)
+
+
+def units(tree: dict[str, int]) -> dict[str, UnitConfig]:
+    """Merge the same files as an input."""
+    files = [parse_unit_file(path, text(percent).encode()) for path, percent in tree.items()]
+    return {unit.name: unit for group in merge_units(files) for unit in group}
+
+
+def parse(*paths: str) -> list[UnitFile]:
+    return [parse_unit_file(path, text(50).encode()) for path in paths]
+
+
+def test_directories_that_are_not_those_of_systemd_stand_for_themselves() -> None:
+    groups = list(merge_units(parse("one/a.service", "two/a.service", "two/a.service.d/1.conf")))
+    assert [[[f.path for f in unit.files] for unit in group] for group in groups] == [
+        [["one/a.service"]],
+        [["two/a.service", "two/a.service.d/1.conf"]],
+    ]
+
+
+def test_two_images_in_one_input_do_not_mix() -> None:
+    groups = merge_units(
+        parse(
+            "old/etc/systemd/system/a.service.d/1.conf",
+            "old/usr/lib/systemd/system/a.service",
+            "new/usr/lib/systemd/system/a.service",
+        )
+    )
+    assert [len(unit.files) for group in groups for unit in group] == [1, 2]
+
+
+def test_drop_ins_without_their_unit_are_judged_alone() -> None:
+    (group,) = merge_units(
+        parse("u/a.service.d/1.conf", "u/b-.service.d/1.conf", "u/slice.d/1.conf")
+    )
+    assert {unit.name for unit in group} == {"a.service", "b-.service", "slice"}
+    assert all(isinstance(unit.fragment, Missing) for unit in group)
+    assert all(unit.quota_from is not None for unit in group)
+
+
+def test_drop_ins_for_a_type_are_judged_with_the_units_that_they_apply_to() -> None:
+    (group,) = merge_units(parse("u/a.service", "u/service.d/1.conf"))
+    assert [unit.name for unit in group] == ["a.service"]
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("web.container", "web.service"),
+        ("q/web.pod", "web-pod.service"),
+        ("q/all.kube", "all.service"),
+        ("q/web.container.d/10.conf", "web.service"),
+    ],
+)
+def test_a_quadlet_is_judged_as_the_service_that_it_becomes(path: str, name: str) -> None:
+    file = parse_unit_file(path, b"[Container]\nCPUQuota=1%\n[Service]\nCPUQuota=2%\n")
+    unit = quadlet_service(file)
+    assert unit.name == name
+    assert [judged.assignment.value for judged in unit.judged] == ["2%"]
