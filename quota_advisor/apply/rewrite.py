@@ -25,13 +25,13 @@ def rewrite(path: Path, old: bytes, new: bytes) -> None:
     try:
         status = target.stat()
         if target.read_bytes() != old:
-            raise CollectError(f"{path}: not changed: it is no longer what was judged")
+            raise CollectError("it is no longer what was judged")
         if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
-            raise CollectError(f"{path}: not changed: it has several hard links")
+            raise CollectError("it has several hard links")
         _replace(target, new, status)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise CollectError(f"{path}: cannot be changed: {reason}") from error
+        raise CollectError(reason) from error
 
 
 def _replace(target: Path, new: bytes, status: os.stat_result) -> None:

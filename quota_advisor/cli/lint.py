@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from quota_advisor.cli import EXIT_BLIND
 from quota_advisor.cli.options import Output, output_options
 
 if TYPE_CHECKING:
@@ -126,6 +127,7 @@ class _Run:
 
         self._request = request
         self._output = output
+        self._incomplete = False
         rulebook = load_rulebook(output)
         self._config = rulebook.config
         self._settings = Settings(
@@ -147,7 +149,8 @@ class _Run:
             linted = self._fix(inputs, linted)
         report = self._without_known(linted.report)
         show(report, self._output, stdout=not self._request.diff)
-        return exit_code(report, self._output, self._config)
+        code = exit_code(report, self._output, self._config)
+        return EXIT_BLIND if self._incomplete else code
 
     def _discover(self) -> Inputs:
         from quota_advisor.collect.lint_inputs import STDIN, discover  # noqa: PLC0415
@@ -178,7 +181,7 @@ class _Run:
         if self._request.diff:
             show_diff(made)
             return linted
-        write(made)
+        self._incomplete = not write(made)
         return self._lint(inputs) if made else linted
 
     def _without_known(self, report: Report) -> Report:

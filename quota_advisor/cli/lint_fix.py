@@ -14,6 +14,7 @@ from quota_advisor.apply import fixes
 from quota_advisor.apply.rewrite import rewrite
 from quota_advisor.cli.linting import Linted
 from quota_advisor.collect.lint_inputs import FileKind, InputFile, Inputs, read_input
+from quota_advisor.errors import CollectError
 
 MAX_PASSES = 5
 """One fix can make the next possible: a key is renamed and then moved."""
@@ -87,16 +88,23 @@ def show_diff(made: list[Change]) -> None:
         click.echo("".join(_diff(change)).encode("utf-8", "surrogateescape"), nl=False)
 
 
-def write(made: list[Change]) -> None:
-    """Change the files, and say on standard error what was changed.
+def write(made: list[Change]) -> bool:
+    """Change the files, and say on standard error what was changed and what could not be.
 
-    Raises:
-        CollectError: A file cannot be written, or is no longer what was linted.
+    Returns:
+        Whether every file was changed.
     """
+    complete = True
     for change in made:
-        rewrite(Path(change.file.real), change.old, change.new)
+        try:
+            rewrite(Path(change.file.real), change.old, change.new)
+        except CollectError as error:
+            complete = False
+            click.echo(f"could not change {change.file.path}: {error.what}", err=True)
+            continue
         for line in change.why:
             click.echo(f"fixed {line}", err=True)
+    return complete
 
 
 def _diff(change: Change) -> Iterator[str]:

@@ -196,6 +196,18 @@ def test_a_file_with_a_second_name_is_left_alone(tmp_path: Path) -> None:
         rewrite(path, b"old", b"new")
 
 
+def test_one_file_that_cannot_be_changed_stops_no_other(lint: Lint, tmp_path: Path) -> None:
+    text = "[Service]\nCPUQuota=050%\n"
+    lint(files={"a.service": text, "b.service": text})
+    (tmp_path / "twin").hardlink_to(tmp_path / "a.service")
+    done = lint("--fix")
+    assert done.code == 3
+    assert "could not change a.service: it has several hard links\n" in done.err
+    assert done.lines == [line for line in done.lines if line.startswith("a.service:")]
+    assert (tmp_path / "a.service").read_text() == text
+    assert "CPUQuota=40%" in (tmp_path / "b.service").read_text()
+
+
 # ---- properties
 
 LINES = st.sampled_from(
