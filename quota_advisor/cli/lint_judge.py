@@ -247,10 +247,15 @@ class Judge:
 
 
 def one_of_a_kind(skipped: Iterable[Skipped]) -> list[Skipped]:
-    """Return what could not be judged once a rule and reason, whatever the number of subjects."""
+    """Return what could not be judged once a rule and reason, for the first subject by name.
+
+    Done to parts and then to what is left of them, it gives the same as done to the whole.
+    """
     kinds: dict[tuple[str, str], Skipped] = {}
     for skip in skipped:
-        kinds.setdefault((skip.rule, skip.reason), skip)
+        known = kinds.setdefault((skip.rule, skip.reason), skip)
+        if (skip.subject.name, skip.subject.kind) < (known.subject.name, known.subject.kind):
+            kinds[skip.rule, skip.reason] = skip
     return list(kinds.values())
 
 

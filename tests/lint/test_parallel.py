@@ -29,6 +29,10 @@ def many(count: int) -> dict[str, str | bytes]:
         )
         for n in range(count)
     }
+    files |= {
+        f"q{n % 5}/{99 - n:02}.kube": "[Service]\nCPUQuota=50%\n# could not be judged\n"
+        for n in range(count)
+    }
     files["d3/limits.yaml"] = LIMITS
     files["d1/bad.yaml"] = "kind: Pod\nspec: {containers: [\n"
     files["units/a.service"] = BAD_UNIT
@@ -44,6 +48,7 @@ def no_input_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_number_of_processes_changes_nothing(lint: Lint, jobs: str) -> None:
     alone = lint("--format", "json", "--jobs", "1", files=many(60))
     assert len(alone.found()) > 180
+    assert alone.report["skipped"]
     together = lint("--format", "json", "--jobs", jobs)
     assert together.out == alone.out
     assert (together.code, together.err) == (alone.code, alone.err)
