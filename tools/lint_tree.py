@@ -5,7 +5,8 @@
 
 ``mixed`` is what a repository of a platform team looks like: per hundred documents 30 workloads,
 5 custom resources with a pod template, 2 CustomResourceDefinitions of 40 KB, 6 ConfigMaps with a
-dashboard of 30 KB, and 57 small objects. ``workloads`` is nothing but workloads.
+dashboard of 30 KB, and 57 small objects. ``workloads`` is nothing but workloads. There is something
+to find in about one workload of four.
 """
 
 from __future__ import annotations
@@ -20,9 +21,13 @@ PER_FILE = 5
 
 _NAMES = ("api", "web", "worker", "billing", "search", "cart", "mail", "auth", "report", "import")
 _TEAMS = ("core", "shop", "data", "edge", "payments")
-_CPUS = ("50m", "100m", "250m", '"500m"', "1", "1.5", '"2"', "1500m", "0.5", "4")
+# Request, limit and the threads that go with it.
+_CPUS = (
+    ("50m", "100m", 1), ("100m", '"500m"', 1), ("250m", "1", 1), ('"500m"', "1000m", 1),
+    ("1", '"2"', 2), ("0.5", "2", 2), ("1500m", "3", 3), ("1", "4", 4), ("200m", "0.5", 1),
+)  # fmt: skip
 _MEMORY = ("64Mi", "128Mi", "256Mi", '"512Mi"', "1Gi", "2Gi", "4Gi")
-_IMAGES = ("python:3.12-slim", "node:22", "golang:1.24", "eclipse-temurin:21", "nginx:1.27")
+_IMAGES = ("api:1.24", "worker:7", "shop/web:2.1.0", "eclipse-temurin:21", "python:3.12-slim")
 _WORDS = (
     "serves requests of the shop", "retries after a pause", "keeps a queue in memory",
     "is called by other teams", "runs at night", "must stay below its budget",
@@ -39,24 +44,25 @@ def _name(rng: Random) -> str:
     return f"{rng.choice(_NAMES)}-{rng.choice(_NAMES)}-{rng.randrange(10_000)}"
 
 
-def _resources(rng: Random) -> str:
+def _resources(rng: Random, request: str, limit: str) -> str:
     kind = rng.random()
-    if kind < 0.08:  # noqa: PLR2004
+    memory = rng.choice(_MEMORY)
+    if kind < 0.03:  # noqa: PLR2004
         return "resources: {}\n"
-    cpu, memory = rng.choice(_CPUS), rng.choice(_MEMORY)
-    if kind < 0.14:  # noqa: PLR2004
-        return f"resources: {{limits: {{cpu: {cpu}, memory: {memory}}}}}\n"
-    limit = f"    cpu: {cpu}\n" if kind < 0.7 else ""  # noqa: PLR2004
+    if kind < 0.1:  # noqa: PLR2004
+        return f"resources: {{limits: {{cpu: {limit}, memory: {memory}}}}}\n"
+    if kind < 0.11:  # noqa: PLR2004
+        request, limit = limit, request
+    limits = f"    cpu: {limit}\n" if kind < 0.6 else ""  # noqa: PLR2004
     return (
-        f"resources:\n  requests:\n    cpu: {rng.choice(_CPUS)}\n    memory: {memory}\n"
-        f"  limits:\n{limit}    memory: {memory}\n"
+        f"resources:\n  requests:\n    cpu: {request}\n    memory: {memory}\n"
+        f"  limits:\n{limits}    memory: {memory}\n"
     )
 
 
-def _environment(rng: Random) -> str:
+def _environment(rng: Random, threads: int) -> str:
     entries = [f'- name: LOG_LEVEL\n  value: "{rng.choice(("info", "debug"))}"\n']
     if rng.random() < 0.3:  # noqa: PLR2004
-        threads = rng.randrange(1, 17)
         entries.append(f'- name: GOMAXPROCS\n  value: "{threads}"\n')
     if rng.random() < 0.2:  # noqa: PLR2004
         entries.append(
@@ -68,24 +74,22 @@ def _environment(rng: Random) -> str:
             "- name: TOKEN\n  valueFrom:\n    secretKeyRef:\n      name: tokens\n      key: api\n"
         )
     if rng.random() < 0.2:  # noqa: PLR2004
-        entries.append("- name: JAVA_TOOL_OPTIONS\n  value: -XX:ActiveProcessorCount=2 -Xmx512m\n")
+        entries.append("- name: JAVA_TOOL_OPTIONS\n  value: -XX:+UseG1GC -Xmx512m\n")
     return "env:\n" + "".join(entries)
 
 
-def _command(rng: Random) -> str:
+def _command(rng: Random, threads: int) -> str:
     kind = rng.random()
     if kind < 0.25:  # noqa: PLR2004
-        return (
-            f'command: ["python", "-m", "server"]\nargs: ["--workers", "{rng.randrange(1, 9)}"]\n'
-        )
+        return f'command: ["/bin/server", "-v"]\nargs: ["--workers", "{threads}"]\n'
     if kind < 0.4:  # noqa: PLR2004
         return (
             "command:\n- sh\n- -c\n- |\n  set -eu\n  # waits for the database first\n"
             "  until nc -z db 5432; do sleep 1; done\n\n"
-            f"  exec server --threads={rng.randrange(9)}\n"
+            f"  exec server --threads={threads}\n"
         )
     if kind < 0.6:  # noqa: PLR2004
-        return f"args:\n- --port=8080\n- --threads={rng.randrange(1, 33)}\n- '--verbose'\n"
+        return f"args:\n- --port=8080\n- --threads={threads}\n- '--verbose'\n"
     return ""
 
 
@@ -97,11 +101,14 @@ def _probe(rng: Random) -> str:
 
 
 def _container(rng: Random, name: str) -> str:
+    request, limit, threads = rng.choice(_CPUS)
+    if rng.random() < 0.05:  # noqa: PLR2004
+        threads *= 4
     body = f"name: {name}\nimage: registry.example.com/{rng.choice(_IMAGES)}\n"
     if rng.random() < 0.3:  # noqa: PLR2004
         body += f"# {rng.choice(_WORDS)}\n"
-    body += _command(rng) + "ports:\n- name: http\n  containerPort: 8080\n"
-    body += _environment(rng) + _resources(rng)
+    body += _command(rng, threads) + "ports:\n- name: http\n  containerPort: 8080\n"
+    body += _environment(rng, threads) + _resources(rng, request, limit)
     if rng.random() < 0.2:  # noqa: PLR2004
         body += _probe(rng)
     body += "volumeMounts:\n- name: config\n  mountPath: /etc/app\n  readOnly: true\n"
