@@ -15,6 +15,7 @@ from quota_advisor.cli.options import Output, output_options
 
 if TYPE_CHECKING:
     from quota_advisor.cli.linting import Linted
+    from quota_advisor.collect.ignored import Patterns
     from quota_advisor.collect.lint_inputs import Inputs
     from quota_advisor.config import Config
     from quota_advisor.model.lint import LintContext
@@ -155,17 +156,24 @@ class _Run:
     def _discover(self) -> Inputs:
         from quota_advisor.collect.lint_inputs import STDIN, discover  # noqa: PLC0415
 
-        request, excluded = self._request, self._config.lint.exclude
+        request = self._request
         inputs = discover(
             request.paths or (".",),
-            exclude=(*excluded, *request.exclude),
-            exclude_from=self._config.directory if excluded else None,
+            exclude=self._excluded(),
             stdin=_read_stdin() if STDIN in request.paths else None,
             stdin_name=request.stdin_name,
         )
         if not inputs.files and not inputs.problems:
             inputs.notes.append("no file to judge here: no manifest, compose or unit file")
         return inputs
+
+    def _excluded(self) -> list[Patterns]:
+        """Return the patterns of both, each relative to where it is written."""
+        from quota_advisor.collect.ignored import Patterns  # noqa: PLC0415
+
+        here, config = Path.cwd(), self._config
+        both = ((config.lint.exclude, config.directory or here), (self._request.exclude, here))
+        return [Patterns(lines, directory) for lines, directory in both if lines]
 
     def _lint(self, inputs: Inputs) -> Linted:
         from quota_advisor.cli.linting import lint  # noqa: PLC0415

@@ -87,8 +87,7 @@ class Inputs:
 def discover(
     names: Sequence[str],
     *,
-    exclude: Sequence[str] = (),
-    exclude_from: Path | None = None,
+    exclude: Sequence[Patterns] = (),
     stdin: bytes | None = None,
     stdin_name: str = "",
 ) -> Inputs:
@@ -96,12 +95,11 @@ def discover(
 
     Args:
         names: Files, directories, patterns, ``-``.
-        exclude: Patterns of files never to read, as in ``.gitignore``.
-        exclude_from: The directory that these are relative to.
+        exclude: Files never to read.
         stdin: Content of standard input where a name is ``-``.
         stdin_name: What to call it; its suffix decides how it is read.
     """
-    search = _Search(Patterns(exclude, exclude_from or Path.cwd()) if exclude else None)
+    search = _Search(exclude)
     for name in names:
         if name == STDIN:
             search.add_stream(stdin_name or "<stdin>", stdin or b"")
@@ -180,7 +178,7 @@ def _too_large(limit: int) -> str:
 
 
 class _Search:
-    def __init__(self, excluded: Patterns | None) -> None:
+    def __init__(self, excluded: Sequence[Patterns]) -> None:
         self.found = Inputs()
         self._excluded = excluded
         self._seen: set[tuple[int, int] | str] = set()
@@ -303,7 +301,7 @@ class _Search:
     # ---- both
 
     def _is_excluded(self, path: str, *, directory: bool) -> bool:
-        return self._excluded is not None and bool(self._excluded.covers(path, directory=directory))
+        return any(patterns.covers(path, directory=directory) for patterns in self._excluded)
 
     def _problem(self, name: str, reason: str, hint: str = "") -> None:
         self.found.problems.append(Problem(subject=_shown(name), reason=reason, hint=hint))

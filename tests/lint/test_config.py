@@ -48,6 +48,10 @@ def test_excluded_files_relative_to_the_configuration(
     assert lint("vendor/a.yaml").code == 0
     monkeypatch.chdir(tmp_path / "vendor")
     assert lint().code == 0
+    # On the command line they are relative to where it is typed.
+    monkeypatch.chdir(tmp_path / "sub")
+    assert lint("--exclude", "/vendor/").code == 0
+    assert lint("--exclude", "/sub/vendor/").code == 1
 
 
 def test_overrides_for_some_paths_add_up_and_the_last_one_wins(lint: Lint) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from quota_advisor.collect.ignored import Patterns
 from quota_advisor.collect.lint_inputs import FileKind, discover, kind_by_content, kind_by_name
 from tests.lint.samples import BAD_UNIT, deployment
 
@@ -125,8 +126,10 @@ def test_what_is_named_is_read_even_if_git_ignores_it() -> None:
 
 def test_excluded_files_are_not_read_even_if_named() -> None:
     put("vendor/a.yaml", "b.yaml")
-    assert names("vendor/a.yaml", "b.yaml", exclude=["vendor/"]) == ["b.yaml"]
-    assert names(".", exclude=["vendor/"]) == ["b.yaml"]
+    assert names("vendor/a.yaml", "b.yaml", exclude=[Patterns(["vendor/"], Path.cwd())]) == [
+        "b.yaml"
+    ]
+    assert names(".", exclude=[Patterns(["vendor/"], Path.cwd())]) == ["b.yaml"]
 
 
 def test_links_are_not_followed_unless_named() -> None:
