@@ -11,7 +11,7 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "quota_advisor"
 
 ORDER = (
-    "errors", "units", "model", "documents", "sim", "catalog", "config",
+    "errors", "printable", "units", "model", "documents", "sim", "catalog", "config",
     "config_file", "baseline", "engine", "checks",
     "collect", "render", "apply", "probe", "cli",
 )  # fmt: skip

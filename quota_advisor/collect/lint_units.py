@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from quota_advisor.collect.unit_files import SYSTEM_SEARCH_PATH, _expand
+from quota_advisor.collect.unit_files import SYSTEM_SEARCH_PATH, names_with_drop_ins
 from quota_advisor.documents.unit_merge import merge_unit, unit_section
 from quota_advisor.model.limit import Missing
 from quota_advisor.model.unit import UNIT_SECTIONS, HiddenFile, UnitConfig, UnitFile
@@ -125,7 +125,7 @@ def _unit(name: str, directories: Sequence[_Directory], used: set[str]) -> UnitC
     named = ([d.units[n] for d in directories if n in d.units] for n in _fragment_names(name))
     # An instance's own file is taken before its template's, which it does not hide.
     fragments = next((files for files in named if files), [])
-    stems = [*_expand(name), name.rpartition(".")[2]]
+    stems = [*names_with_drop_ins(name), name.rpartition(".")[2]]
     group = _drop_ins(stems if unit_section(name) else [name], directories)
     used.update(file.path for file in group.files)
     hidden = [HiddenFile(path=f.path, hidden_by=fragments[0].path) for f in fragments[1:]]

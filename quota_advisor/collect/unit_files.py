@@ -330,7 +330,7 @@ class UnitFileReader:
         """Yield each existing directory of drop-ins with its files, highest priority first."""
         seen: set[str] = set()
         type_level = name.rpartition(".")[2]
-        for group in (*map(_expand, self._all_names(name)), [type_level]):
+        for group in (*map(names_with_drop_ins, self._all_names(name)), [type_level]):
             for directory in self._directories:
                 for stem in group:
                     if f"{stem}.d" not in directory.entries:
@@ -350,7 +350,7 @@ class UnitFileReader:
         return self._drop_in_names[path]
 
 
-def _expand(name: str) -> list[str]:
+def names_with_drop_ins(name: str) -> list[str]:
     """Return the names whose drop-ins apply to a unit, most specific first.
 
     The unit itself, its template, and both again for each prefix that ends in a dash:
@@ -361,13 +361,13 @@ def _expand(name: str) -> list[str]:
         return []
     names = [name]
     if parsed.instance:
-        names += _expand(parsed.template)
+        names += names_with_drop_ins(parsed.template)
     # A dash at the end is what a shortened prefix has; the next shorter one has another dash.
     cut = parsed.prefix.removesuffix("-").rfind("-")
     if cut > 0:
         prefix = parsed.prefix[: cut + 1]
         at = f"@{parsed.instance}" if parsed.instance else ""
-        names += _expand(f"{prefix}{at}.{parsed.type}")
+        names += names_with_drop_ins(f"{prefix}{at}.{parsed.type}")
     return list(dict.fromkeys(names))
 
 

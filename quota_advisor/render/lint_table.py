@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import groupby
@@ -12,9 +11,9 @@ import click
 from quota_advisor.catalog import load_catalog
 from quota_advisor.model.finding import Finding, Severity
 from quota_advisor.model.report import Report, Results
+from quota_advisor.printable import printable
 from quota_advisor.render.view import View
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _COLORS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 _NOUNS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
@@ -40,28 +39,21 @@ def _lines(finding: Finding, view: View) -> Iterator[str]:
     word = finding.severity.value
     label = click.style(word, fg=_COLORS[finding.severity], bold=True) if view.color else word
     rule = click.style(f"[{finding.rule}]", dim=True) if view.color else f"[{finding.rule}]"
-    yield f"{_place(finding)}: {label}: {_printable(finding.message)} {rule}"
+    yield f"{_place(finding)}: {label}: {printable(finding.message)} {rule}"
     advice = finding.recommendation
     if advice is None:
         return
     text = _one_line(advice.summary)
     # What the rule always says is a page of explain; what was computed for this place is shown.
     if view.verbose or text != _general_advice(finding.rule):
-        yield f"    → {_printable(text)}"
+        yield f"    → {printable(text)}"
 
 
 def _place(finding: Finding) -> str:
     place = finding.location
     if place is None:
-        return _printable(finding.subject.name)
-    return f"{_printable(place.file)}:{place.line}:{place.column}"
-
-
-def _printable(text: str) -> str:
-    """Show control characters, so that no file can move the cursor or end a line."""
-    return (
-        text if text.isprintable() else _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
-    )
+        return printable(finding.subject.name)
+    return f"{printable(place.file)}:{place.line}:{place.column}"
 
 
 def _general_advice(rule_id: str) -> str:
@@ -81,7 +73,7 @@ def _silent(results: Results) -> Iterator[str]:
         yield f"{_place(finding)}: left out: {suppressed.reason} [{finding.rule}]"
     for skipped in results.skipped:
         text = f"{skipped.subject.name}: not judged: {skipped.reason} [{skipped.rule}]"
-        yield _printable(text)
+        yield printable(text)
 
 
 def _ending(results: Results) -> Iterator[str]:

@@ -9,6 +9,7 @@ import tabulate
 from quota_advisor.model.finding import Finding
 from quota_advisor.model.report import Report, Results
 from quota_advisor.model.workload import Host
+from quota_advisor.printable import printable
 from quota_advisor.render.columns import cells, rows_worst_first, shown_columns
 from quota_advisor.render.table import causes_text, headline, summary
 from quota_advisor.render.view import View
@@ -40,7 +41,7 @@ def _item(finding: Finding) -> Iterator[str]:
     yield f"- **{finding.severity}** `{finding.rule}` — **{name}**: {message}"
     if finding.location is not None:
         place = finding.location
-        yield f"  - at `{place.file}:{place.line}:{place.column}`"
+        yield f"  - at `{printable(place.file)}:{place.line}:{place.column}`"
     if finding.ruled_out:
         yield f"  - {_escape(causes_text(finding.ruled_out))}"
     if finding.recommendation is not None:
@@ -51,6 +52,7 @@ def _item(finding: Finding) -> Iterator[str]:
 
 def _escape(text: str) -> str:
     """Keep names and values from being read as markup."""
+    text = printable(text)
     for sign in "\\`*_[]<>|":
         text = text.replace(sign, f"\\{sign}")
     return text
