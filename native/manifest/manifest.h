@@ -6,7 +6,7 @@
  * The answer is one JSON value:
  *   scalar   ["text",plain,line,column]
  *   list     [line,column,item,...]
- *   mapping  {"":[line,column, line and column of each key],"key":value,...}
+ *   mapping  {"":[line,column],"key":value,...}
  *   nothing  null
  * A pair of a mapping is left out unless its key is known, a key with QUOTA_MANIFEST_STRONG stands
  * somewhere in its value, or it is a scalar in the mapping below a key with QUOTA_MANIFEST_OPEN.
@@ -23,7 +23,7 @@ enum {
 };
 
 /* Changes whenever a caller must change with it. */
-enum { QUOTA_MANIFEST_VERSION = 1 };
+enum { QUOTA_MANIFEST_VERSION = 2 };
 
 struct quota_manifest;
 

@@ -224,7 +224,6 @@ static bool has_key(const struct scan *scan, uint32_t mapping, struct span key)
 /* A key as it stands in the document, and what follows it. */
 struct found_key {
   struct span text;
-  size_t start;
   size_t after; /* behind the colon */
 };
 
@@ -233,13 +232,11 @@ static uint32_t add_pair(struct scan *scan, uint32_t mapping, const struct found
 {
   if (node_of(scan, mapping)->children >= MAX_PAIRS || has_key(scan, mapping, key->text))
     return NO_NODE;
-  struct place key_place = place_of(scan, key->start);
   uint32_t pair = add_node(scan, mapping, key->after);
   if (pair == NO_NODE)
     return NO_NODE;
   struct node *node = node_of(scan, pair);
   node->key = key->text;
-  node->key_place = key_place;
   node->marks = key_marks(scan->reader, scan->data + key->text.start, key->text.size);
   if (node->marks & QUOTA_MANIFEST_STRONG)
     tree_mark_strong(scan->reader, pair);
@@ -266,7 +263,6 @@ static bool find_key(const struct scan *scan, size_t at, struct found_key *key)
   }
   if (byte_at(scan, end) != ':' || key->text.size == 0 || key->text.size > MAX_KEY_BYTES)
     return false;
-  key->start = at;
   key->after = end + 1;
   return byte_at(scan, key->after) == ' ' || is_line_end(scan, key->after);
 }

@@ -213,16 +213,11 @@ static bool write_list(struct quota_manifest *reader, const char *data, const st
 static bool write_mapping(struct quota_manifest *reader, const char *data, const struct node *map)
 {
   struct buffer *json = &reader->json;
-  if (!buffer_reserve(json, ROOM_FOR_PLACE + (size_t)map->children * ROOM_FOR_PLACE))
+  if (!buffer_reserve(json, ROOM_FOR_PLACE))
     return false;
   memcpy(json->bytes + json->size, "{\"\":[", 5);
   json->size += 5;
   put_place(json, map->place);
-  for (uint32_t pair = map->first; pair != NO_NODE; pair = reader->nodes[pair].next)
-    if (keeps(reader, &reader->nodes[pair])) {
-      put(json, ',');
-      put_place(json, reader->nodes[pair].key_place);
-    }
   put(json, ']');
   for (uint32_t pair = map->first; pair != NO_NODE; pair = reader->nodes[pair].next)
     if (keeps(reader, &reader->nodes[pair])) {

@@ -30,7 +30,6 @@ struct node {
   struct place place;
   struct span text;
   struct span key;
-  struct place key_place;
   uint32_t target; /* of an alias */
   uint32_t parent;
   uint32_t next;

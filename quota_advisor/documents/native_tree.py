@@ -19,7 +19,7 @@ NAME = "libquota_manifest.so"
 OVERRIDE = "QUOTA_ADVISOR_READER"
 """Environment variable: path of the library, or ``off``."""
 
-_VERSION = 1
+_VERSION = 2
 _MARKS = ((1, WEAK_KEYS), (2, STRONG_KEYS), (4, OPEN_KEYS))
 
 _decode = json.JSONDecoder().raw_decode

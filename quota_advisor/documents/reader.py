@@ -14,7 +14,7 @@ from quota_advisor.documents.objects import read_objects
 from quota_advisor.documents.pods import PodReading, Source
 from quota_advisor.documents.split import Interest, Part, documents, interest, whole
 from quota_advisor.documents.suppressions import MARK, from_comments
-from quota_advisor.documents.tree import BrokenDocumentError, Tree
+from quota_advisor.documents.tree import BrokenDocumentError, PlaceWantedError, Tree
 from quota_advisor.documents.unit_file import parse_unit_file
 from quota_advisor.documents.yaml_tree import read_yaml, without_marks
 from quota_advisor.model.manifest import (
@@ -44,6 +44,7 @@ _JSON_START = re.compile(rb"\s*(\{\s*[\"}]|\[\s*[\[{\]])")
 _LONE_RETURN = re.compile(rb"\r(?!\n)")
 _WORTH_PARSING = (b"ontainers", b'"services"', b"LimitRange", b"ResourceQuota", b"KubeletConf")
 _HEAD_BYTES = 8192
+_PATCH = b"$patch"
 
 
 def read_file(name: str, data: bytes) -> Iterator[Document]:
@@ -135,7 +136,7 @@ class _File:
             yield self._broken(error)
             return
         for tree in trees:
-            yield from self._tree(tree, Source(self.name, (), b"$patch" in raw))
+            yield from self._tree(tree, Source(self.name, (), _PATCH in raw))
 
     # ---- YAML
 
@@ -143,8 +144,13 @@ class _File:
         if wanted is Interest.PODS and self._native is not None:
             tree = self._native.read(self.data, *part)
             if tree is not None:
-                yield from self._objects(self._source(part), tree)
-                return
+                try:
+                    yield from self._objects(self._source(part), tree)
+                except PlaceWantedError:
+                    # Something is where it does not belong; the exact way knows every place.
+                    pass
+                else:
+                    return
         try:
             tree = self._exact(part, prune=wanted is Interest.PODS)
         except BrokenDocumentError as error:
@@ -161,11 +167,12 @@ class _File:
 
     def _source(self, part: Part) -> Source:
         """Return what is known of a document that could be read."""
+        patch = self.data.find(_PATCH, part.start, part.end) >= 0
         comments: tuple[Suppression, ...] = ()
         if self.data.find(MARK, part.start, part.end) >= 0:
             data = without_marks(self.data[part.start : part.end])
             comments = from_comments(self.name, data, part.line)
-        return Source(self.name, comments, self.data.find(b"$patch", part.start, part.end) >= 0)
+        return Source(self.name, comments, patch)
 
     def _tree(self, tree: Tree, source: Source) -> Iterator[Document]:
         compose = is_compose(tree.root)
@@ -183,7 +190,8 @@ class _File:
             yield from self._objects(source, tree)
 
     def _objects(self, source: Source, tree: Tree) -> Iterator[Document]:
-        for found in read_objects(source, tree.root):
+        # All of them before the first is handed on: reading may have to begin again.
+        for found in list(read_objects(source, tree.root)):
             if not isinstance(found, PodReading):
                 yield found
                 continue

@@ -103,13 +103,14 @@ def split_points(data: bytes, parts: int) -> list[Part]:
 
 # ---- interest
 
-_SKIPPED_KINDS = (b"CustomResourceDefinition", b"ConfigMap", b"Secret")
-"""Kinds that hold no pod template; their texts may look like some."""
+_KNOWN_KINDS = {
+    # These hold no pod template; their texts may look like some.
+    **dict.fromkeys((b"CustomResourceDefinition", b"ConfigMap", b"Secret"), Interest.NOTHING),
+    # These say something even without containers: that they are missing.
+    **dict.fromkeys((kind.encode() for kind in POD_PATHS), Interest.PODS),
+}
 
 _EXACT_KINDS = (b"LimitRange", b"ResourceQuota", b"KubeletConfiguration")
-_POD_KINDS = frozenset(kind.encode() for kind in POD_PATHS)
-"""Kinds that say something even without containers: that these are missing."""
-
 _KIND = re.compile(rb"""["']?([A-Za-z]+)["']?[ \t\r]*(?:#|\n|\Z)""")
 _TEMPLATE_LINE = re.compile(
     rb"^\{[{%]|^[ ]*(?:- +)*(?:\{[{%]|[\w./\"'$-]+:[ ]+\{[{%])",
@@ -125,18 +126,22 @@ def interest(data: bytes, part: Part) -> Interest:
     """
     start, end = part.start, part.end
     kind = _kind(data, start, end)
-    if kind in _SKIPPED_KINDS:
-        return Interest.NOTHING
+    if kind in _KNOWN_KINDS:
+        return _KNOWN_KINDS[kind]
     if any(data.find(word, start, end) >= 0 for word in _EXACT_KINDS):
         return Interest.ANYTHING
     if not kind and _has_services(data, start, end):
         return Interest.ANYTHING
-    if kind in _POD_KINDS or data.find(b"ontainers", start, end) >= 0:
+    if data.find(b"ontainers", start, end) >= 0:
         return Interest.PODS
+    return Interest.ANYTHING if _is_template(data, start, end) else Interest.NOTHING
+
+
+def _is_template(data: bytes, start: int, end: int) -> bool:
+    """Whether there are braces of a template outside of texts; a dashboard may hold some inside."""
     if data.find(b"{{", start, end) < 0 and data.find(b"{%", start, end) < 0:
-        return Interest.NOTHING
-    # Only what is a template outside of texts; a dashboard may hold braces in its texts.
-    return Interest.ANYTHING if _TEMPLATE_LINE.search(data, start, end) else Interest.NOTHING
+        return False
+    return _TEMPLATE_LINE.search(data, start, end) is not None
 
 
 def _has_services(data: bytes, start: int, end: int) -> bool:

@@ -5,7 +5,8 @@ It is what ``json.loads`` can make without help, because the native reader answe
 - a scalar is ``[text, plain, line, column]``,
 - a list is ``[line, column, item, …]``,
 - a mapping is a dictionary; the key ``""`` holds ``[line, column]`` of the mapping and then line
-  and column of every other key, in order. A document's own empty keys are left out.
+  and column of every other key, in order; the native reader leaves out the places of keys, which
+  are hardly ever wanted. A document's own empty keys are left out.
 """
 
 from __future__ import annotations
@@ -161,8 +162,18 @@ def place(node: Node) -> Place:
     return Place(*node[2:4]) if is_scalar(node) else Place(*node[:2])
 
 
+class PlaceWantedError(Exception):
+    """The place of a key was asked for, and the tree comes from a reader that leaves them out."""
+
+
 def key_place(mapping: Mapping, key: str) -> Place:
-    """Return where a key of a mapping stands."""
+    """Return where a key of a mapping stands.
+
+    Raises:
+        PlaceWantedError: The tree does not say.
+    """
+    if len(mapping[PLACES]) < 2 * len(mapping):
+        raise PlaceWantedError
     index = 2 * next(i for i, name in enumerate(mapping) if name == key)
     return Place(*mapping[PLACES][index : index + 2])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -83,11 +84,19 @@ GENERATED = [
 ]
 
 
-def exact(data: bytes) -> Tree | str:
+def without_key_places(node: Any) -> Any:
+    if type(node) is dict:
+        rest = {key: without_key_places(node[key]) for key in node if key}
+        return {"": node[""][:2], **rest}
+    return [without_key_places(item) for item in node] if type(node) is list else node
+
+
+def exact(data: bytes, line: int = 1) -> Tree | str:
     try:
-        return read_yaml(data, 1, prune=True)
+        tree = read_yaml(data, line, prune=True)
     except BrokenDocumentError as error:
         return error.reason
+    return tree._replace(root=without_key_places(tree.root))
 
 
 def agree(native: NativeReader, data: bytes) -> bool:
@@ -195,5 +204,4 @@ def test_parts_of_a_file_are_read_in_place(native: NativeReader) -> None:
     data = b"---\n".join(GENERATED[:20])
     for part in documents(data, whole(data)):
         tree = native.read(data, *part)
-        alone = read_yaml(data[part.start : part.end], part.line, prune=True)
-        assert tree == alone
+        assert tree == exact(data[part.start : part.end], part.line)
