@@ -97,10 +97,7 @@ def throttled_time(workload: Workload, rule: Rule) -> Verdicts:
         return
     source = pressure_source if by_pressure else counter_source
     yield Hit(
-        message=(
-            f"{_stalled_text(stalled, by_pressure=by_pressure)} {over(window)}"
-            f": {format_ratio(ratio)} of {_span_text(window)}"
-        ),
+        message=_stall_message(stalled, ratio, window, by_pressure=by_pressure),
         severity=severity,
         location=quota_location(workload),
         evidence=(
@@ -243,10 +240,19 @@ def _stalled(window: CounterWindow, throttled_usec: int) -> tuple[int, bool]:
     return throttled_usec, False
 
 
-def _stalled_text(stalled_usec: int, *, by_pressure: bool) -> str:
+def _stall_message(
+    stalled_usec: int, ratio: float, window: CounterWindow, *, by_pressure: bool
+) -> str:
+    """Say how long it stood still; a sum over CPUs is no share, it may exceed the time itself."""
     if by_pressure:
-        return f"every task stalled for {format_usec(stalled_usec)}"
-    return f"{format_usec(stalled_usec)} of CPU time held back (summed over CPUs)"
+        return (
+            f"every task stalled for {format_usec(stalled_usec)} {over(window)}:"
+            f" {format_ratio(ratio)} of {_span_text(window)}"
+        )
+    return (
+        f"{format_usec(stalled_usec)} of CPU time held back {over(window)}, summed over CPUs:"
+        f" {format_usec(ratio * 1e6)} in each second of {_span_text(window)}"
+    )
 
 
 def _periods_text(window: CounterWindow) -> str:
