@@ -42,6 +42,8 @@ _SCALAR = "a scalar"
 _NO_AMOUNTS: Amounts = {}
 _AMOUNTS = ("cpu", "memory")
 _PLACED_WRONG = frozenset(("limits", "requests", "cpu"))
+_WRONG_IN_CONTAINER = frozenset(("limits", "requests", *_AMOUNTS))
+_READ_ELSEWHERE = _WRONG_IN_CONTAINER | {"resources"}
 _WRONG_ABOVE = _PLACED_WRONG | {"resources"}
 _OS_LABELS = ("kubernetes.io/os", "beta.kubernetes.io/os")
 
@@ -313,16 +315,15 @@ class _Reader:
                 self._misplace(node, key, path, f"{path}.{right}")
 
     def _misplaced_in_container(self, node: Mapping, path: str) -> None:
+        if not _WRONG_IN_CONTAINER.isdisjoint(node):
+            for key in sorted(_WRONG_IN_CONTAINER.intersection(node)):
+                right = f"{path}.resources.limits" if key in _AMOUNTS else f"{path}.resources"
+                self._misplace(node, key, path, f"{right}.{key}")
         for key, value in node.items():
-            if key in {"limits", "requests"}:
-                self._misplace(node, key, path, f"{path}.resources.{key}")
-            elif key in _AMOUNTS:
-                self._misplace(node, key, path, f"{path}.resources.limits.{key}")
-            elif type(value) is dict and key != "resources":
-                for inner in value:
-                    if inner in _WRONG_ABOVE:
-                        right = path if inner == "resources" else f"{path}.resources"
-                        self._misplace(value, inner, f"{path}.{key}", f"{right}.{inner}")
+            if type(value) is dict and key not in _READ_ELSEWHERE:
+                for inner in sorted(_WRONG_ABOVE.intersection(value)):
+                    right = path if inner == "resources" else f"{path}.resources"
+                    self._misplace(value, inner, f"{path}.{key}", f"{right}.{inner}")
 
     def _misplaced_in_object(self, kind: str, template: Mapping, spec: Mapping) -> None:
         """Look above the containers; what a custom resource means by such keys is its own."""
@@ -392,6 +393,8 @@ def _generated(metadata: Mapping) -> str:
 
 
 def _is_windows(spec: Mapping) -> bool:
+    if "os" not in spec and "nodeSelector" not in spec:
+        return False
     system = spec.get("os")
     if type(system) is dict and text(system.get("name")).lower() == "windows":
         return True
