@@ -610,7 +610,7 @@ static uint32_t open_block(struct scan *scan, enum node_kind kind, size_t at)
   uint32_t index = scan->depth ? scan->pending : add_node(scan, NO_NODE, at);
   if (index == NO_NODE)
     return NO_NODE;
-  node_of(scan, index)->kind = kind;
+  node_of(scan, index)->kind = (uint8_t)kind;
   node_of(scan, index)->place = place_of(scan, at);
   scan->blocks[scan->depth++] = (struct block){.node = index, .indent = at - scan->line_start};
   scan->pending = NO_NODE;
