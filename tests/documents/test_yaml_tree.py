@@ -102,17 +102,17 @@ def test_an_alias_bomb_is_refused_at_once() -> None:
     lines = ["a: &a [x, x, x, x, x, x, x, x, x, x]"]
     for name, last in zip("bcdefghi", "abcdefgh", strict=True):
         lines.append(f"{name}: &{name} [{', '.join([f'*{last}'] * 10)}]")
-    started = time.monotonic()
+    started = time.process_time()
     error = broken("\n".join(lines))
     assert error.limit
-    assert time.monotonic() - started < 1
+    assert time.process_time() - started < 1
 
 
 @pytest.mark.parametrize("text", ["[" * 10_000, "a: " + "{a: " * 10_000, "- " * 10_000])
 def test_deep_nesting_is_refused_at_once(text: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     broken(text)
-    assert time.monotonic() - started < 1
+    assert time.process_time() - started < 1
 
 
 def test_text_that_is_none_is_reported_with_its_place() -> None:
