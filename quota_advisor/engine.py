@@ -187,25 +187,28 @@ def run(scopes: Sequence[Scope], rules: Catalog | Plan, config: Config) -> Resul
     return results
 
 
+_MEASURED = (Workload, Host)
+
+
 def _judge(scope: Scope, plan: Plan, results: Results, ledger: _Ledger) -> Iterator[Finding]:
     """Yield one subject's findings; what was skipped or failed goes into the results."""
-    subject = scope.subject
+    judged = scope.judged
     # What a measurement does not show today it may show tomorrow: its comment is not in vain.
-    measured = isinstance(scope.judged, Workload | Host)
-    for rule, function in plan.checks_for(type(scope.judged)):
-        entry = ledger.unsure if measured else ledger.ran
+    usual = ledger.unsure if isinstance(judged, _MEASURED) else ledger.ran
+    for rule, function in plan.checks_for(type(judged)):
+        entry = usual
         try:
-            for verdict in function(scope.judged, rule):
+            for verdict in function(judged, rule):
                 if isinstance(verdict, Skip):
                     entry = ledger.unsure
-                    reason = verdict.reason
-                    results.skipped.append(Skipped(rule=rule.id, subject=subject, reason=reason))
+                    skipped = Skipped(rule=rule.id, subject=scope.subject, reason=verdict.reason)
+                    results.skipped.append(skipped)
                 else:
-                    yield _stamp(verdict, subject, rule)
+                    yield _stamp(verdict, scope.subject, rule)
         except Exception as error:  # noqa: BLE001 - one broken rule must not stop the others
             entry = ledger.unsure
             text = f"{type(error).__name__}: {error}"
-            results.errors.append(InternalError(rule=rule.id, subject=subject, error=text))
+            results.errors.append(InternalError(rule=rule.id, subject=scope.subject, error=text))
         if scope.suppressions:
             entry.update((suppression.location, rule.id) for suppression in scope.suppressions)
 

@@ -46,7 +46,7 @@ for file in files:
         pass
 print(time.perf_counter() - start)
 """
-LINT = ("-m", "quota_advisor", "lint", "--fail-on", "never", "--format", "json", "--jobs")
+LINT = ("-m", "quota_advisor", "lint", "--fail-on", "never", "--jobs")
 POLL_SEC = 0.01
 MIB = 1 << 20
 

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 from quota_advisor.checks.amounts import cpu_amount, memory_amount
 from quota_advisor.checks.thread_counts import ThreadCount, thread_counts
 from quota_advisor.model.finding import Evidence
 from quota_advisor.model.lint import PodCase
-from quota_advisor.model.manifest import Container, LimitRange, Pod, Resources, Role, Scalar
+from quota_advisor.model.manifest import (
+    Container,
+    LimitRange,
+    Pod,
+    ResourceRef,
+    Resources,
+    Role,
+    Scalar,
+)
 from quota_advisor.model.qos import (
     MILLI,
     Need,
@@ -23,6 +31,35 @@ from quota_advisor.model.qos import (
 )
 from quota_advisor.model.source import Location
 from quota_advisor.sim.stall import Stall, worst_stall
+
+T = TypeVar("T")
+
+
+class derived(Generic[T]):  # noqa: N801 - used like property
+    """A property worked out once for each object.
+
+    ``functools.cached_property`` takes a lock each time before Python 3.12, which costs more
+    than what most of these work out.
+    """
+
+    def __init__(self, work_out: Callable[[Any], T]) -> None:
+        self._work_out = work_out
+        self._name = work_out.__name__
+        self.__doc__ = work_out.__doc__
+
+    @overload
+    def __get__(self, owner: None, kind: type) -> derived[T]: ...
+
+    @overload
+    def __get__(self, owner: object, kind: type) -> T: ...
+
+    def __get__(self, owner: object | None, kind: type) -> derived[T] | T:
+        """Work it out, and leave the result where the next look finds it first."""
+        if owner is None:
+            return self
+        value = owner.__dict__[self._name] = self._work_out(owner)
+        return value
+
 
 CONTAINER_WORDS = {
     Role.APP: "container",
@@ -105,7 +142,7 @@ class PodCpu:
         """Where the pod-level request is written."""
         return self.pod.resources.requests.get("cpu")
 
-    @cached_property
+    @derived
     def running(self) -> tuple[tuple[ContainerCpu, tuple[ThreadCount, ...]], ...]:
         """The containers that run all the time, with the threads they are told to run."""
         return tuple(
@@ -114,12 +151,27 @@ class PodCpu:
             if cpu.container.role is not Role.INIT
         )
 
-    @cached_property
+    @derived
     def counted(self) -> tuple[tuple[ContainerCpu, tuple[ThreadCount, ...]], ...]:
         """Those of them with a number of threads written down: few pods have any."""
         return tuple(pair for pair in self.running if pair[1])
 
-    @cached_property
+    @derived
+    def limit_refs(self) -> tuple[tuple[str, ResourceRef, Container | None], ...]:
+        """What takes a CPU limit from the downward API, variables first, then files; by name."""
+        variables = tuple(
+            (name, value, container)
+            for container in self.pod.containers
+            for name, value in container.env.items()
+            if isinstance(value, ResourceRef) and value.resource == "limits.cpu"
+        )
+        files = self.pod.volume_refs
+        return (
+            *variables,
+            *((path, ref, None) for path, ref in files.items() if ref.resource == "limits.cpu"),
+        )
+
+    @derived
     def written_limits(self) -> tuple[WrittenLimit, ...]:
         """Each limit in the file, pod-level ones last."""
         own = tuple(
@@ -131,12 +183,12 @@ class PodCpu:
             return own
         return (*own, (None, self.pod_limit, self.pod_limit_at))
 
-    @cached_property
+    @derived
     def needs(self) -> tuple[Need, ...]:
         """What each container asks for, memory included."""
         return tuple(_need(cpu) for cpu in self.containers)
 
-    @cached_property
+    @derived
     def pod_need(self) -> Need | None:
         """The pod-level resources with their defaults, None where there are none."""
         stanza = self.pod.resources
@@ -155,12 +207,12 @@ class PodCpu:
             memory_limit,
         )
 
-    @cached_property
+    @derived
     def qos(self) -> QosClass:
         """The pod's class of service."""
         return qos_class(self.needs, self.pod_need)
 
-    @cached_property
+    @derived
     def gaps(self) -> tuple[str, ...]:
         """What keeps the pod from the class Guaranteed."""
         return tuple(guarantee_gaps(self.needs, self.pod_need))

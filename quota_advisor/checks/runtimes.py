@@ -158,19 +158,11 @@ def busy_text(millicores: int, stall: Stall) -> str:
 
 def _thread_refs(case: PodCase) -> Iterator[tuple[str, ResourceRef, Container | None]]:
     """Yield what takes a number of threads from a CPU limit, by variable or by file."""
-    for container in case.pod.containers:
-        for name, value in container.env.items():
-            if isinstance(value, ResourceRef) and _is_thread_ref(name, value):
-                yield f"{name} in {label(container)}", value, container
-    for path, ref in case.pod.volume_refs.items():
-        if _is_thread_ref(path, ref):
-            yield f"the file {path!r}", ref, None
-
-
-def _is_thread_ref(name: str, ref: ResourceRef) -> bool:
-    """Whether a name says that a CPU limit is taken as a number of threads."""
-    like_a_count = name in COUNT_VARIABLES or _LIKE_A_COUNT.search(name) is not None
-    return ref.resource == "limits.cpu" and like_a_count
+    for name, ref, container in pod_cpu(case).limit_refs:
+        # The name says whether the limit is taken as a number of threads.
+        if name in COUNT_VARIABLES or _LIKE_A_COUNT.search(name) is not None:
+            where = f"the file {name!r}" if container is None else f"{name} in {label(container)}"
+            yield where, ref, container
 
 
 def _target(pod: PodCpu, ref: ResourceRef, owner: Container | None) -> ContainerCpu | None:
