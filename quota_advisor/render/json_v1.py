@@ -11,6 +11,7 @@ import json
 from typing import Literal, TypeVar
 
 import pydantic
+from pydantic_core import PydanticSerializationError
 
 import quota_advisor
 from quota_advisor.model.cgroup import CgroupFacts, CounterWindow
@@ -258,7 +259,12 @@ class ReportV1(_Frozen):
 
 def render(report: Report, _view: View) -> str:
     """Return the report as JSON text."""
-    return json.dumps(build(report).model_dump(mode="json"), indent=2, ensure_ascii=False) + "\n"
+    document = build(report)
+    try:
+        return document.model_dump_json(indent=2) + "\n"
+    except PydanticSerializationError:
+        # A name that is no UTF-8. Python's own writer is slower and takes it.
+        return json.dumps(document.model_dump(mode="json"), indent=2, ensure_ascii=False) + "\n"
 
 
 def build(report: Report) -> ReportV1:
