@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from quota_advisor.catalog import Catalog, with_overrides
-from quota_advisor.errors import UsageError
+from quota_advisor.errors import UsageError, did_you_mean
 from quota_advisor.model.finding import Severity
 from quota_advisor.model.lint import LimitsPolicy
 
@@ -147,12 +146,6 @@ def select_rules(catalog: Catalog, select: Iterable[str], ignore: Iterable[str])
         for id_, rule in catalog.items()
         if (not chosen or id_ in chosen) and id_ not in dropped
     }
-
-
-def did_you_mean(word: str, known: Collection[str]) -> str:
-    """Return ``did you mean 'x'?``, or an empty string where nothing is close."""
-    close = difflib.get_close_matches(word, known, n=1)
-    return f"did you mean {close[0]!r}?" if close else ""
 
 
 def overridden(config: Config, overrides: Iterable[Override]) -> Config:

@@ -15,8 +15,7 @@ import yaml
 
 from quota_advisor import config
 from quota_advisor.catalog import Catalog
-from quota_advisor.config import did_you_mean
-from quota_advisor.errors import ConfigError, UsageError
+from quota_advisor.errors import ConfigError, UsageError, did_you_mean
 from quota_advisor.model.finding import Severity
 from quota_advisor.model.lint import LimitsPolicy
 from quota_advisor.units import MAX_CPUS

@@ -5,6 +5,7 @@ They become text, and an exit code, in one place: :mod:`quota_advisor.cli`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 
@@ -52,3 +53,11 @@ class CollectError(QuotaAdvisorError):
 
 class SnapshotError(QuotaAdvisorError):
     """A snapshot file cannot be read or is of another version."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return the hint ``did you mean 'x'?``, or an empty string where nothing is close."""
+    from difflib import get_close_matches  # noqa: PLC0415 - needed for a typo only
+
+    close = get_close_matches(word, list(known), n=1)
+    return f"did you mean {close[0]!r}?" if close else ""

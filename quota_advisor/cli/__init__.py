@@ -7,13 +7,14 @@ Exit codes: 0 nothing at or above ``--fail-on``; 1 findings; 2 usage or configur
 from __future__ import annotations
 
 import importlib
-import os
 import sys
+from contextlib import suppress
 from typing import Any, NoReturn
 
 import click
 
 import quota_advisor
+from quota_advisor.cli.streams import drop_output, say
 from quota_advisor.errors import QuotaAdvisorError
 
 EXIT_CLEAN, EXIT_FINDINGS, EXIT_USAGE, EXIT_BLIND = 0, 1, 2, 3
@@ -76,9 +77,11 @@ def run(arguments: list[str]) -> int:
     """Run the command line and return its exit code; every error becomes one line."""
     try:
         result: Any = cli.main(arguments, prog_name="quota-advisor", standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except click.ClickException as error:
-        error.show()
+        with suppress(OSError):
+            error.show()
         return EXIT_USAGE
     except (click.Abort, KeyboardInterrupt):
         _say("interrupted")
@@ -87,8 +90,8 @@ def run(arguments: list[str]) -> int:
         _say(str(error))
         return error.exit_code
     except BrokenPipeError:
-        # The reader went away. Python would complain once more when it closes the stream.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader went away.
+        drop_output()
         return EXIT_BLIND
     except Exception as error:  # noqa: BLE001 - a traceback helps nobody who runs this
         _say(f"defect in quota-advisor, please report: {_origin(error)}")
@@ -97,7 +100,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _say(text: str) -> None:
-    click.echo(f"quota-advisor: {text}", err=True)
+    say(f"quota-advisor: {text}")
 
 
 def _origin(error: Exception) -> str:

@@ -75,7 +75,7 @@ def host(  # noqa: PLR0913 - one parameter an option
     quota-advisor audit host --root /host --save facts.json
     """  # noqa: D301 - click's mark for lines to keep
     from quota_advisor.cli.judging import exit_code, judge, load_rulebook  # noqa: PLC0415
-    from quota_advisor.cli.output import parse_formats, show, write_file  # noqa: PLC0415
+    from quota_advisor.cli.output import parse_formats, show  # noqa: PLC0415
     from quota_advisor.collect.host import Request, collect_host  # noqa: PLC0415
     from quota_advisor.collect.root import HostRoot  # noqa: PLC0415
 
@@ -91,6 +91,7 @@ def host(  # noqa: PLR0913 - one parameter an option
     facts = collect_host(HostRoot(root), request)
     if save is not None:
         from quota_advisor.model.snapshot import dump_snapshot  # noqa: PLC0415
+        from quota_advisor.render.targets import write_file  # noqa: PLC0415
 
         write_file(save, dump_snapshot(facts, quota_advisor.__version__))
     report = judge(facts, rulebook, "audit host")

@@ -7,8 +7,7 @@ import textwrap
 import click
 
 from quota_advisor.catalog import Rule, load_catalog
-from quota_advisor.config import did_you_mean
-from quota_advisor.errors import UsageError
+from quota_advisor.errors import UsageError, did_you_mean
 
 WIDTH = 88
 

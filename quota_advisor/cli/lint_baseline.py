@@ -6,9 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from quota_advisor.baseline import apply_baseline, dump_baseline, load_baseline
-from quota_advisor.cli.output import present_view, write_file
+from quota_advisor.cli.output import present_view
 from quota_advisor.model.report import Report
 from quota_advisor.render.places import relative
+from quota_advisor.render.targets import write_file
 
 
 def without_known(report: Report, known: Path | None, new: Path | None, *, verbose: bool) -> Report:

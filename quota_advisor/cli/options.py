@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,19 @@ from quota_advisor.render import FORMATS
 F = TypeVar("F", bound=Callable[..., Any])
 
 FAIL_ON = ("info", "warning", "error", "never")
+
+
+class Number(click.FloatRange):
+    """A number in a range. ``nan`` is none, though Python finds it in every range."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the number, or end with wrong usage."""
+        number = float(super().convert(value, param, ctx))
+        if math.isnan(number):
+            self.fail(f"{value!r} is not a number.", param, ctx)
+        return number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

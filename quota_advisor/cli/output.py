@@ -8,13 +8,10 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import click
-
 from quota_advisor.cli.options import Output
-from quota_advisor.config import did_you_mean
-from quota_advisor.errors import CollectError, UsageError
+from quota_advisor.cli.streams import is_terminal, say, write_report
 from quota_advisor.model.report import Report
-from quota_advisor.render import FORMATS, render
+from quota_advisor.render import FORMATS, render, targets
 from quota_advisor.render.view import View
 
 
@@ -28,12 +25,12 @@ def show(report: Report, output: Output, *, stdout: bool = True) -> None:
 
     Raises:
         UsageError: A format does not exist, or two want standard output.
-        CollectError: A file cannot be written.
+        CollectError: A file, or standard output, cannot be written.
     """
     for name, target in parse_formats(output.formats):
         if target is None and not stdout:
             continue
-        to_terminal = target is None and sys.stdout.isatty()
+        to_terminal = target is None and is_terminal(sys.stdout)
         view = replace(
             present_view(),
             width=shutil.get_terminal_size().columns if to_terminal else 0,
@@ -44,11 +41,9 @@ def show(report: Report, output: Output, *, stdout: bool = True) -> None:
         )
         text = render(name, report, view)
         if target is None:
-            # Bytes, so that a name that this terminal cannot show never stops the report.
-            encoding = sys.stdout.encoding or "utf-8"
-            click.echo(text.encode(encoding, "backslashreplace"), nl=False)
+            write_report(text)
         else:
-            write_file(target, text)
+            targets.write_file(target, text)
     _say_what_is_missing(report)
 
 
@@ -59,65 +54,20 @@ def present_view() -> View:
     return View(directory=str(here), top=str(next(tops, here)))
 
 
-def parse_formats(formats: tuple[str, ...]) -> list[tuple[str, Path | None]]:
+def parse_formats(formats: tuple[str, ...]) -> targets.Targets:
     """Split ``FORMAT[=FILE]`` options; the table on standard output where there is none.
 
     Raises:
-        UsageError: A format does not exist, a file name is empty, or two formats want
-            standard output.
+        UsageError: A format does not exist, or two want the same place.
     """
-    parsed: list[tuple[str, Path | None]] = []
-    for text in formats or ("table",):
-        name, equals, target = text.partition("=")
-        if name not in FORMATS:
-            hint = did_you_mean(name, FORMATS) or f"choose from {', '.join(FORMATS)}"
-            raise UsageError(f"no output format {name!r}", hint=hint)
-        if equals and not target:
-            raise UsageError(f"--format {text}: the file name is missing")
-        parsed.append((name, Path(target) if target else None))
-    if sum(target is None for _, target in parsed) > 1:
-        raise UsageError(
-            "two formats want standard output", hint="give one of them a file: --format json=FILE"
-        )
-    return parsed
-
-
-def write_file(path: Path, text: str) -> None:
-    """Write a file in one step: a reader sees the old one or the new one, never half.
-
-    Raises:
-        CollectError: The file cannot be written.
-    """
-    try:
-        target = path.resolve()
-        if target.exists() and not target.is_file():
-            # A device or a pipe is written to, never replaced by a file.
-            target.write_text(text, encoding="utf-8")
-            return
-        _replace(target, text)
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise CollectError(f"{path}: cannot be written: {reason}") from error
-
-
-def _replace(target: Path, text: str) -> None:
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("x", encoding="utf-8") as file:
-            file.write(text)
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    return targets.parse_formats(formats, FORMATS)
 
 
 def _say_what_is_missing(report: Report) -> None:
     for note in report.notes:
-        click.echo(f"note: {note}", err=True)
+        say(f"note: {note}")
     for problem in report.problems:
         hint = f"; {problem.hint}" if problem.hint else ""
-        click.echo(f"could not read {problem.subject}: {problem.reason}{hint}", err=True)
+        say(f"could not read {problem.subject}: {problem.reason}{hint}")
     for error in report.results.errors:
-        click.echo(
-            f"rule {error.rule} failed on {error.subject.name}, please report: {error.error}",
-            err=True,
-        )
+        say(f"rule {error.rule} failed on {error.subject.name}, please report: {error.error}")

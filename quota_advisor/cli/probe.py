@@ -9,9 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from quota_advisor.cli.options import Number
+from quota_advisor.cli.streams import is_terminal, say, write_report
+from quota_advisor.errors import CollectError
+
 if TYPE_CHECKING:
     from quota_advisor.probe.result import Result
     from quota_advisor.probe.session import Order
+    from quota_advisor.render.targets import Targets
 
 FORMATS = ("table", "csv", "json", "svg", "html")
 PRIORITIES = ("low", "normal", "high")
@@ -44,7 +49,7 @@ ASK_ABOVE_SEC = 120
 @click.option(
     "--duration",
     "duration_sec",
-    type=click.FloatRange(0.1, 3600),
+    type=Number(0.1, 3600),
     default=10.0,
     show_default=True,
     metavar="SECONDS",
@@ -59,9 +64,8 @@ ASK_ABOVE_SEC = 120
 @click.option(
     "--slo-for",
     type=click.Choice(KNOBS),
-    default="quota",
-    show_default=True,
-    help="What --slo may change: the smallest quota or burst, or the longest period.",
+    help="What --slo may change: the smallest quota or burst, or the longest period."
+    "  [default: quota]",
 )
 @click.option(
     "--format",
@@ -72,7 +76,7 @@ ASK_ABOVE_SEC = 120
 )
 @click.option(
     "--max-load",
-    type=click.FloatRange(0, 1),
+    type=Number(0, 1),
     default=0.5,
     show_default=True,
     metavar="SHARE",
@@ -100,12 +104,11 @@ def command(*, list_profiles: bool, formats: tuple[str, ...], yes: bool, **choic
     """  # noqa: D301 - click's mark for lines to keep
     if list_profiles:
         return _list_profiles()
-    from quota_advisor.probe.reports import parse_formats  # noqa: PLC0415
     from quota_advisor.probe.session import check_machine  # noqa: PLC0415
     from quota_advisor.probe.signals import ended_by_signals  # noqa: PLC0415
 
-    outputs = parse_formats(formats)
     order = _order(**choices)
+    outputs = _targets(formats)
     with ended_by_signals():
         check_machine(order)
         _announce(order, yes=yes)
@@ -159,37 +162,69 @@ def _announce(order: Order, *, yes: bool) -> None:
     runs = f"{most}{order.most_runs} run{'' if order.most_runs == 1 else 's'}"
     threads = f"{order.load.threads} thread{'' if order.load.threads == 1 else 's'}"
     time = format_usec(max(round(order.most_sec), 1) * 1e6)
-    click.echo(f"{order.load.profile.name}, {threads}: {runs}, {about}{time}", err=True)
+    say(f"{order.load.profile.name}, {threads}: {runs}, {about}{time}")
     if order.most_sec > ASK_ABOVE_SEC and not yes and _at_terminal():
         click.confirm("Start?", default=True, abort=True, err=True)
 
 
 def _at_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stderr.isatty()
+    return is_terminal(sys.stdin) and is_terminal(sys.stderr)
 
 
 def _measure(order: Order) -> Result:
     from quota_advisor.probe.progress import Progress  # noqa: PLC0415
     from quota_advisor.probe.session import probe  # noqa: PLC0415
 
-    if not sys.stderr.isatty():
+    if not is_terminal(sys.stderr):
         return probe(order, lambda _limit, _number: None)
-    progress = Progress(order, lambda text: click.echo(text, nl=False, err=True))
+    progress = Progress(order, lambda text: say(text, nl=False))
     try:
         return probe(order, progress.on_run)
     finally:
         progress.end()
 
 
-def _show(result: Result, outputs: list[tuple[str, Path | None]]) -> None:
-    from quota_advisor.cli.output import write_file  # noqa: PLC0415
-    from quota_advisor.probe.reports import render  # noqa: PLC0415
+def _show(result: Result, outputs: Targets) -> None:
+    """Show what was measured wherever that is possible: it took long, and the next may differ.
 
-    for name, target in outputs:
+    Raises:
+        CollectError: A report could not be written.
+    """
+    problems: list[CollectError] = []
+    # Files first: the reader of standard output may go away.
+    for name, target in sorted(outputs, key=lambda output: output[1] is None):
+        try:
+            _show_one(result, name, target)
+        except CollectError as error:
+            problems.append(error)
+    for problem in problems[1:]:
+        say(f"quota-advisor: {problem}")
+    if problems:
+        raise problems[0]
+
+
+def _show_one(result: Result, name: str, target: Path | None) -> None:
+    from quota_advisor.probe.reports import render  # noqa: PLC0415
+    from quota_advisor.render.targets import write_file  # noqa: PLC0415
+
+    if target is not None:
+        write_file(target, render(name, result))
+        return
+    width = shutil.get_terminal_size().columns if is_terminal(sys.stdout) else 0
+    write_report(render(name, result, width=width))
+
+
+def _targets(formats: tuple[str, ...]) -> Targets:
+    """Return where reports go, after a look whether they can be written there.
+
+    Raises:
+        UsageError: A format does not exist, or two want the same place.
+        CollectError: A report could not be written.
+    """
+    from quota_advisor.render.targets import check_file, parse_formats  # noqa: PLC0415
+
+    outputs = parse_formats(formats, FORMATS)
+    for _, target in outputs:
         if target is not None:
-            write_file(target, render(name, result))
-            continue
-        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
-        # Bytes, so that a name that this terminal cannot show never stops the report.
-        text = render(name, result, width=width)
-        click.echo(text.encode(sys.stdout.encoding or "utf-8", "backslashreplace"), nl=False)
+            check_file(target)
+    return outputs

@@ -33,7 +33,7 @@ class Asked:
         burst: Time.
         threads: None for the profile's own.
         slo: Target such as ``p99=20ms``; None to measure the tiers.
-        slo_for: What may be changed to keep it.
+        slo_for: What may be changed to keep it; None for the quota.
     """
 
     profile: str = "saturate"
@@ -42,7 +42,7 @@ class Asked:
     burst: str = "0ms"
     threads: int | None = None
     slo: str | None = None
-    slo_for: str = "quota"
+    slo_for: str | None = None
 
 
 def make_order(
@@ -73,8 +73,12 @@ def make_order(
     )
     period, burst = parse_time("--period", asked.period), parse_time("--burst", asked.burst)
     goal = None
+    if asked.slo is None and asked.slo_for is not None:
+        raise UsageError(
+            f"--slo-for {asked.slo_for} needs a target to keep", hint="give --slo p99=20ms"
+        )
     if asked.slo is not None:
-        goal = Goal(target=parse_target(asked.slo), knob=Knob(asked.slo_for))
+        goal = Goal(target=parse_target(asked.slo), knob=Knob(asked.slo_for or Knob.QUOTA))
         limits = _candidates(goal.knob, load, tiers, period, burst)
     else:
         limits = [limit_of(tier, period, burst) for tier in load.tiers]

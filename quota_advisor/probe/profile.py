@@ -10,8 +10,7 @@ import pydantic
 import yaml
 
 from quota_advisor.catalog import data_directory
-from quota_advisor.errors import UsageError
-from quota_advisor.probe.words import did_you_mean
+from quota_advisor.errors import UsageError, did_you_mean
 
 MAX_PROFILE_BYTES = 1 << 20
 MAX_THREADS = 1024

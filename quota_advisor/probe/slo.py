@@ -12,12 +12,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from quota_advisor.errors import UsageError
+from quota_advisor.errors import UsageError, did_you_mean
 from quota_advisor.model.limit import MAX_PERIOD_USEC, MIN_QUOTA_USEC, Missing
 from quota_advisor.probe.measure import Measure, Run
 from quota_advisor.probe.plan import Limit, limit_of
 from quota_advisor.probe.summary import QUANTITIES
-from quota_advisor.probe.words import did_you_mean
 from quota_advisor.units import format_usec, parse_time_span
 
 STEP_CORES = 0.05
@@ -146,9 +145,11 @@ def parse_target(text: str) -> Target:
     """
     percentile, equals, span = text.partition("=")
     name = percentile.strip().lower().replace("p99.9", "p999")
-    if name not in _PERCENTILES or not equals:
-        hint = did_you_mean(name, _PERCENTILES) or f"write {', '.join(_PERCENTILES)}, = and a time"
-        raise UsageError(f"--slo {text}: no target such as p99=20ms", hint=hint)
+    if name not in _PERCENTILES:
+        hint = did_you_mean(name, _PERCENTILES) or f"choose from {', '.join(_PERCENTILES)}"
+        raise UsageError(f"--slo {text}: no percentile {name!r}", hint=hint)
+    if not equals:
+        raise UsageError(f"--slo {text}: the time is missing", hint=f"write {name}=20ms")
     if re.fullmatch(r"\s*[0-9.]+\s*", span):
         raise UsageError(
             f"--slo {text}: the unit is missing", hint=f"write {name}={span.strip()}ms"

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import io
+import os
 from collections.abc import Callable
+from pathlib import Path
 
 import click
 import pytest
@@ -52,7 +56,11 @@ def test_a_probe_prints_its_table_and_ends_with_zero(
         ["--burst", "1s"],
         ["--slo", "p98=1ms"],
         ["--slo", "p99=1ms", "--slo-for", "burst"],
+        ["--slo-for", "burst", "--tiers", "1"],
         ["--format", "xml"],
+        ["--format", "csv=/tmp/x", "--format", "json=/tmp/x"],
+        ["--duration", "nan"],
+        ["--max-load", "nan"],
         ["--rounds", "0"],
         ["--max-load", "2"],
         ["--no-such-option"],
@@ -61,6 +69,57 @@ def test_a_probe_prints_its_table_and_ends_with_zero(
 def test_what_makes_no_sense_is_wrong_usage(ready: list[Order], arguments: list[str]) -> None:
     assert cli.run(["probe", *arguments]) == 2
     assert ready == []
+
+
+def test_nobody_waits_for_a_report_that_cannot_be_written(
+    ready: list[Order], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(["probe", "--format", "csv=/nowhere/runs.csv"]) == 3
+    assert ready == []
+    assert capsys.readouterr().err == (
+        "quota-advisor: /nowhere/runs.csv: cannot be written: no such file or directory\n"
+    )
+
+
+@pytest.mark.usefixtures("ready")
+def test_a_report_that_fails_does_not_take_the_others_with_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    formats = [f"csv={tmp_path / 'runs.csv'}", "json=/dev/full", "table"]
+
+    code = cli.run(["probe", *(word for name in formats for word in ("--format", name))])
+
+    assert code == 3
+    assert (tmp_path / "runs.csv").read_text().startswith("tier_cores,")
+    seen = capsys.readouterr()
+    assert "p99 ms" in seen.out
+    assert "/dev/full: cannot be written: no space left on device" in seen.err
+
+
+@pytest.mark.usefixtures("ready")
+def test_standard_output_that_takes_nothing_is_an_error_without_a_defect(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdout", None)
+
+    assert cli.run(["probe"]) == 3
+    assert capsys.readouterr().err.endswith("standard output is closed\n")
+
+
+class Full(io.StringIO):
+    def write(self, _text: str) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.usefixtures("ready")
+@pytest.mark.parametrize("stream", [None, Full()])
+def test_a_probe_needs_no_standard_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], stream: Full | None
+) -> None:
+    monkeypatch.setattr("sys.stderr", stream)
+
+    assert cli.run(["probe"]) == 0
+    assert "p99 ms" in capsys.readouterr().out
 
 
 def test_a_machine_that_cannot_be_measured_ends_with_three(

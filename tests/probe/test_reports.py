@@ -7,9 +7,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from quota_advisor.errors import UsageError
 from quota_advisor.probe.report_plot import plot
-from quota_advisor.probe.reports import FORMATS, parse_formats, render
+from quota_advisor.probe.reports import FORMATS, render
 from tests.probe.conftest import NOT_REPORTED, MakeResult, MakeRun
 
 PROMISED = (
@@ -131,15 +130,3 @@ def test_names_from_outside_are_escaped(make_result: MakeResult) -> None:
 
     assert "<script>alert" not in render("html", result)
     ET.fromstring(render("svg", result))  # noqa: S314 - ours
-
-
-def test_formats_and_their_files_are_read() -> None:
-    parsed = parse_formats(("csv=a=b.csv", "table"))
-
-    assert [(name, str(path)) for name, path in parsed] == [("csv", "a=b.csv"), ("table", "None")]
-
-
-@pytest.mark.parametrize("formats", [("cvs",), ("csv=",), ("csv", "json")])
-def test_other_formats_are_refused(formats: tuple[str, ...]) -> None:
-    with pytest.raises(UsageError):
-        parse_formats(formats)

@@ -38,7 +38,8 @@ def test_a_target_is_read(text: str, percentile: str, usec: int) -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("p99", "no target such as"),
+        ("p99", "write p99=20ms"),
+        ("=20ms", "no percentile"),
         ("p98=20ms", "did you mean"),
         ("p99=20", "write p99=20ms"),
         ("p99=soon", "no time span"),

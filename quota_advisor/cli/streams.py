@@ -1,0 +1,50 @@
+"""Standard output and standard error as they may be: closed, full, or a reader that went away."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from typing import TextIO
+
+import click
+
+from quota_advisor.errors import CollectError
+
+
+def say(text: str, *, nl: bool = True) -> None:
+    """Tell the user something on standard error, as far as there is one."""
+    with suppress(OSError, ValueError):
+        click.echo(text, nl=nl, err=True)
+
+
+def write_report(text: str) -> None:
+    """Write a report to standard output.
+
+    Raises:
+        CollectError: There is no standard output, or it takes no more.
+        BrokenPipeError: The reader went away.
+    """
+    if sys.stdout is None:
+        raise CollectError("the report cannot be written: standard output is closed")
+    try:
+        # Bytes, so that a name that this terminal cannot show never stops the report.
+        encoding = sys.stdout.encoding or "utf-8"
+        click.echo(text.encode(encoding, "backslashreplace"), nl=False)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        drop_output()
+        reason = (error.strerror or str(error)).lower()
+        raise CollectError(f"the report cannot be written to standard output: {reason}") from error
+
+
+def drop_output() -> None:
+    """Let what is still buffered vanish. Python would complain when it closes the stream."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether somebody sits at a stream. There is none where it was closed from the start."""
+    return stream is not None and stream.isatty()
