@@ -5,11 +5,12 @@ Source: systemd 257 ``path-lookup.c``, ``unit-file.c``, ``dropin.c`` and ``conf-
 
 from __future__ import annotations
 
+import errno
 import os
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from quota_advisor.collect.root import HostRoot, describe, why
 from quota_advisor.documents.unit_file import parse_unit_file
@@ -129,6 +130,7 @@ class UnitFileReader:
         self._root = root
         self._search_path = search_path
         self._problems: dict[str, Problem] = {}
+        self._unknown: set[str] = set()
         self._directories = self._list_all()
         self._targets = self._index()
         self._aliases = self._index_aliases()
@@ -166,9 +168,13 @@ class UnitFileReader:
         path = self._follow(name)
         fragment = self._read_fragment(path) if path else _no_file(name)
         hidden = list(self._hidden_fragments(path)) if path else []
-        drop_ins = [self._read_file(file) for file in self._drop_in_paths(name, hidden)]
+        folders = list(self._drop_in_directories(name))
+        paths = _drop_in_paths(folders, hidden)
+        drop_ins = [self._read_file(file) for file in paths]
         present = [file for file in drop_ins if isinstance(file, UnitFile)]
-        return merge_unit(name, fragment, present, hidden)
+        looked_at = (path, *paths, *(top for top, _ in folders), *self._search_path)
+        config = merge_unit(name, fragment, present, hidden)
+        return replace(config, unread=self._unread(looked_at))
 
     # ---- directories
 
@@ -204,6 +210,13 @@ class UnitFileReader:
 
     def _report(self, path: str, error: OSError) -> None:
         self._problems.setdefault(path, Problem(subject=path, reason=why(error)))
+        # What is of the wrong type systemd cannot read either: that much is known of it.
+        if error.errno not in (errno.EISDIR, errno.ENOTDIR):
+            self._unknown.add(path)
+
+    def _unread(self, paths: Iterable[str]) -> tuple[Missing, ...]:
+        failed = (self._problems[path] for path in paths if path in self._unknown)
+        return tuple(Missing(reason=f"{problem.subject}: {problem.reason}") for problem in failed)
 
     # ---- names
 
@@ -314,18 +327,6 @@ class UnitFileReader:
                 yield HiddenFile(path=posixpath.join(directory.path, name), hidden_by=path)
             after = after or directory.path == top
 
-    def _drop_in_paths(self, name: str, hidden: list[HiddenFile]) -> list[str]:
-        """Return drop-ins in the order in which they apply; note those that have no effect."""
-        chosen: dict[str, str] = {}
-        for top, files in self._drop_in_directories(name):
-            for file in files:
-                path = posixpath.join(top, file)
-                if file in chosen:
-                    hidden.append(HiddenFile(path=path, hidden_by=chosen[file]))
-                else:
-                    chosen[file] = path
-        return [chosen[file] for file in sorted(chosen, key=os.fsencode)]
-
     def _drop_in_directories(self, name: str) -> Iterator[tuple[str, list[str]]]:
         """Yield each existing directory of drop-ins with its files, highest priority first."""
         seen: set[str] = set()
@@ -348,6 +349,19 @@ class UnitFileReader:
             names = (n for n in entries if n.endswith(".conf") and not n.startswith("."))
             self._drop_in_names[path] = top, sorted(names, key=os.fsencode)
         return self._drop_in_names[path]
+
+
+def _drop_in_paths(folders: Iterable[tuple[str, list[str]]], hidden: list[HiddenFile]) -> list[str]:
+    """Return drop-ins in the order in which they apply; note those that have no effect."""
+    chosen: dict[str, str] = {}
+    for top, files in folders:
+        for file in files:
+            path = posixpath.join(top, file)
+            if file in chosen:
+                hidden.append(HiddenFile(path=path, hidden_by=chosen[file]))
+            else:
+                chosen[file] = path
+    return [chosen[file] for file in sorted(chosen, key=os.fsencode)]
 
 
 def names_with_drop_ins(name: str) -> list[str]:

@@ -144,6 +144,7 @@ class UnitConfig:
         period_from: The assignment that decided the period, if any did.
         allowed_cpus: ``AllowedCPUs=`` merged, as CPU numbers; empty when not set.
         judged: Every assignment of a CPU key in the order of :attr:`files`, with its outcome.
+        unread: Why files that may decide the quota could not be read; the rest is then not all.
     """
 
     name: str
@@ -156,6 +157,7 @@ class UnitConfig:
     period_from: Assignment | None = None
     allowed_cpus: tuple[int, ...] = ()
     judged: tuple[JudgedAssignment, ...] = ()
+    unread: tuple[Missing, ...] = ()
 
     @property
     def subject(self) -> Subject:
@@ -171,7 +173,9 @@ class UnitConfig:
 
     @property
     def limit(self) -> CpuLimit:
-        """The limit that systemd would write to the kernel."""
+        """The limit that systemd would write to the kernel; missing where a file was not read."""
+        if self.unread:
+            return self.unread[0]
         return effective_limit(self.quota_per_sec_usec, self.period_usec)
 
 

@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+import errno
 import os
+import posixpath
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from quota_advisor.collect.root import HostRoot
 from quota_advisor.collect.unit_files import SYSTEM_SEARCH_PATH, UnitFileReader, user_search_path
 from quota_advisor.errors import CollectError
-from quota_advisor.model.limit import Missing
+from quota_advisor.model.limit import Bandwidth, Missing
 from quota_advisor.model.unit import HiddenFile, UnitConfig
 
 ETC = "/etc/systemd/system"
@@ -240,6 +244,34 @@ def test_what_cannot_be_read_is_a_problem_not_an_error(host: Host) -> None:
         "b.service.d/1.conf",
         "c.service.d",
     }
+
+
+@pytest.mark.parametrize("place", ["b.service", "b.service.d/1.conf", "b.service.d", ""])
+def test_what_may_not_be_read_leaves_the_limit_open(
+    host: Host, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host.quota(f"{ETC}/b.service", "20%")
+    host.quota(f"{ETC}/b.service.d/1.conf", "50%")
+    closed = str(host.top) + posixpath.join(ETC, place).removesuffix("/")
+    for name in ("open", "scandir"):
+        monkeypatch.setattr(os, name, _refusing(closed, getattr(os, name)))
+    limit = host.reader().read("b.service").limit
+    assert limit == Missing(reason=f"{closed.removeprefix(str(host.top))}: permission denied")
+
+
+def _refusing(closed: str, real: Callable[..., Any]) -> Callable[..., Any]:
+    def refuse(path: str, *arguments: Any) -> Any:
+        if path == closed:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        return real(path, *arguments)
+
+    return refuse
+
+
+def test_what_systemd_cannot_read_either_leaves_nothing_open(host: Host) -> None:
+    host.quota(f"{ETC}/b.service", "20%")
+    (host.top / f"{ETC}/b.service.d/1.conf".lstrip("/")).mkdir(parents=True)
+    assert isinstance(host.reader().read("b.service").limit, Bandwidth)
 
 
 def test_host_without_systemd_is_no_problem(host: Host) -> None:
