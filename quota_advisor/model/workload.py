@@ -166,15 +166,16 @@ def _unit_index(facts: HostFacts) -> Mapping[str, UnitFacts]:
 
 
 def _unit_of(group: CgroupFacts, units: Mapping[str, UnitFacts]) -> UnitFacts | None:
-    """Find the unit of a cgroup; below a user manager or in a container names mean others."""
+    """Find the unit of a cgroup: where the manager put it, else by its name, in slices only.
+
+    Below anything else, names mean others: units of a user's manager, of a container's systemd,
+    or groups that a service made for itself.
+    """
     if group.path in units:
         return units[group.path]
-    above = [posixpath.basename(path) for path in ancestor_paths(group.path)]
     name = posixpath.basename(group.path)
-    # What runs inside a container has a systemd of its own, if any; its scope is the host's.
-    inside = group.container is not None and any(_names(p, group.container.id) for p in above)
-    foreign = inside or any(part.startswith("user@") for part in above)
-    return None if foreign or not unit_kind(name) else units.get(name)
+    in_slices = all(unit_kind(path) == "slice" for path in ancestor_paths(group.path))
+    return units.get(name) if in_slices and unit_kind(name) else None
 
 
 def _members(by_path: Mapping[str, CgroupFacts]) -> Mapping[str, tuple[CgroupFacts, ...]]:

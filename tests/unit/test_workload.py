@@ -169,6 +169,21 @@ def test_a_unit_inside_a_container_is_none_of_the_hosts(tmp_path: Path) -> None:
     assert (at(host, inside).kind, at(host, DOCKER).kind) == ("service", "container")
 
 
+@pytest.mark.parametrize(
+    "above",
+    [
+        "/machine.slice/systemd-nspawn@web.service/payload/system.slice",
+        "/machine.slice/machine-web.scope/system.slice",
+        "/lxc.payload.web/system.slice",
+        "/system.slice/supervisor.service",
+    ],
+)
+def test_only_slices_lead_to_a_unit_of_the_host(tmp_path: Path, above: str) -> None:
+    path = f"{above}/api.service"
+    host = joined(tmp_path, {path: LIMITED}, files=API_FILE)
+    assert at(host, path).unit is None
+
+
 def test_unit_kinds_are_those_with_a_cgroup() -> None:
     names = ("a.service", "a.slice", "a.timer", "a.target", "service", "a.service.d")
     assert [unit_kind(name) for name in names] == ["service", "slice", "", "", "", ""]
