@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from quota_advisor.catalog import Rule
 from quota_advisor.model.cgroup import CgroupFacts, CounterWindow
 from quota_advisor.model.finding import Evidence, Recommendation, Severity
 from quota_advisor.model.limit import DEFAULT_PERIOD_USEC, Bandwidth, Missing
@@ -25,6 +26,21 @@ def throttled_ratio(window: CounterWindow) -> float | Missing:
     if window.periods == 0:
         return Missing(reason="no period ran: the group was idle or has no quota of its own")
     return window.throttled_periods / window.periods
+
+
+def ratio_of_enough(window: CounterWindow, rule: Rule) -> float | Missing:
+    """Return the throttled share of periods, missing where too few of them ran."""
+    ratio, minimum = throttled_ratio(window), rule.option("min_periods")
+    too_few = isinstance(window.periods, int) and window.periods < minimum
+    if isinstance(ratio, Missing) or too_few:
+        return Missing(reason=f"{_periods_text(window)} {over(window)}, {minimum:g} needed")
+    return ratio
+
+
+def _periods_text(window: CounterWindow) -> str:
+    if isinstance(window.periods, Missing):
+        return f"periods not read ({window.periods.reason})"
+    return f"{window.periods} active periods"
 
 
 def active_usec(window: CounterWindow, limit: Bandwidth) -> int | Missing:

@@ -10,7 +10,7 @@ from quota_advisor.checks.common import (
     limit_evidence,
     limit_source,
     quota_location,
-    throttled_ratio,
+    ratio_of_enough,
 )
 from quota_advisor.engine import Hit, Skip, Verdicts, check
 from quota_advisor.model.finding import Evidence, Recommendation
@@ -77,8 +77,8 @@ def period_below_tick(workload: Workload, _rule: Rule) -> Verdicts:
     yield Hit(
         message=(
             f"quota of {format_usec(limit.quota_usec)} per period is less than the tick of"
-            f" {format_usec(1_000_000 / tick_hz)} × {running} running threads: the"
-            " short period buys no shorter freezes"
+            f" {format_usec(1_000_000 / tick_hz)} × {running} running"
+            f" thread{'' if running == 1 else 's'}: the short period buys no shorter freezes"
         ),
         location=_period_location(workload),
         evidence=(
@@ -101,7 +101,7 @@ def burst_eligible(workload: Workload, rule: Rule) -> Verdicts:
     limit, group, window = binding_limit(workload), workload.cgroup, workload.counters
     if limit is None or isinstance(group, Missing) or isinstance(window, Missing):
         return
-    ratio = throttled_ratio(window)
+    ratio = ratio_of_enough(window, rule)
     if isinstance(ratio, Missing) or ratio <= rule.option("min_throttled_ratio"):
         return
     if isinstance(group.burst_usec, Missing) or isinstance(group.demand, Missing):
@@ -208,7 +208,8 @@ def kernel_scaled_period(workload: Workload, _rule: Rule) -> Verdicts:
         message=(
             f"the kernel runs a period of {format_usec(live.period_usec)},"
             f" {factor} times the configured {format_usec(workload.configured.period_usec)}:"
-            " its timer could not keep up"
+            " it scales so, and logs it, when its timer cannot keep up; without that log entry"
+            " somebody wrote it"
         ),
         location=_period_location(workload),
         evidence=(

@@ -17,6 +17,7 @@ from quota_advisor.checks.common import (
     pressure_source,
     quota_advice,
     quota_location,
+    ratio_of_enough,
     ruled_out,
     throttle_evidence,
     throttled_ratio,
@@ -39,7 +40,7 @@ def throttled_often(workload: Workload, rule: Rule) -> Verdicts:
     if isinstance(window, Missing):
         yield Skip(window.reason)
         return
-    ratio = _ratio_of_enough(window, rule)
+    ratio = ratio_of_enough(window, rule)
     if isinstance(ratio, Missing):
         yield Skip(ratio.reason)
         return
@@ -147,7 +148,7 @@ def throttled_by_ancestor(workload: Workload, rule: Rule) -> Verdicts:
         severity=severity,
         evidence=(
             Evidence(
-                label="share of time held back by an ancestor",
+                label="time held back by an ancestor, summed over CPUs, as a share of wall time",
                 value=share,
                 unit="ratio",
                 threshold=error_ratio if share > error_ratio else warning_ratio,
@@ -171,7 +172,7 @@ def health_hides_throttling(workload: Workload, rule: Rule) -> Verdicts:
         return
     if properties.restart in ("", "no") or isinstance(window, Missing):
         return
-    ratio = _ratio_of_enough(window, rule)
+    ratio = ratio_of_enough(window, rule)
     if isinstance(ratio, Missing) or ratio <= rule.option("min_throttled_ratio"):
         return
     yield Hit(
@@ -200,7 +201,7 @@ def threads_exceed_quota(workload: Workload, rule: Rule) -> Verdicts:
         return
     if isinstance(window, Missing) or isinstance(group.threads, Missing):
         return
-    ratio = throttled_ratio(window)
+    ratio = ratio_of_enough(window, rule)
     if isinstance(ratio, Missing) or ratio <= rule.option("min_throttled_ratio"):
         return
     allowed = max(limit.cores, 1.0) * rule.option("max_threads_per_core")
@@ -221,15 +222,6 @@ def threads_exceed_quota(workload: Workload, rule: Rule) -> Verdicts:
             Evidence(label="CPUs available", value=workload.cpus_available, unit="cpus"),
         ),
     )
-
-
-def _ratio_of_enough(window: CounterWindow, rule: Rule) -> float | Missing:
-    """Return the throttled share of periods, missing where too few of them ran."""
-    ratio, minimum = throttled_ratio(window), rule.option("min_periods")
-    too_few = isinstance(window.periods, int) and window.periods < minimum
-    if isinstance(ratio, Missing) or too_few:
-        return Missing(reason=f"{_periods_text(window)} {over(window)}, {minimum:g} needed")
-    return ratio
 
 
 def _stalled(window: CounterWindow, throttled_usec: int) -> tuple[int, bool]:
@@ -253,12 +245,6 @@ def _stall_message(
         f"{format_usec(stalled_usec)} of CPU time held back {over(window)}, summed over CPUs:"
         f" {format_usec(ratio * 1e6)} in each second of {_span_text(window)}"
     )
-
-
-def _periods_text(window: CounterWindow) -> str:
-    if isinstance(window.periods, Missing):
-        return f"periods not read ({window.periods.reason})"
-    return f"{window.periods} active periods"
 
 
 def _span_text(window: CounterWindow) -> str:
