@@ -17,8 +17,8 @@ from quota_advisor.model.cgroup import Demand
 from quota_advisor.model.finding import Evidence, Recommendation
 from quota_advisor.model.limit import Bandwidth, Missing
 from quota_advisor.model.workload import Host, Workload
-from quota_advisor.sim.sizing import HEADROOM_FACTOR, MIN_WINDOWS
-from quota_advisor.units import format_ratio
+from quota_advisor.sim.sizing import HEADROOM_FACTOR, MIN_WINDOWS, suffices
+from quota_advisor.units import format_ratio, format_usec
 
 
 @check(Workload)
@@ -30,9 +30,9 @@ def quota_below_peak(workload: Workload, rule: Rule) -> Verdicts:
             yield Skip(measured.reason)
         return
     limit, demand = measured
-    needed = demand.p95_cores * HEADROOM_FACTOR
-    if limit.cores >= needed or limit.cores >= workload.cpus_available:
+    if suffices(limit, demand) or limit.cores >= workload.cpus_available:
         return
+    needed = demand.p95_cores * HEADROOM_FACTOR
     at_least = "at least " if demand.censored_windows else ""
     yield Hit(
         message=(
@@ -42,7 +42,7 @@ def quota_below_peak(workload: Workload, rule: Rule) -> Verdicts:
         location=quota_location(workload),
         evidence=(
             Evidence(
-                label="p95 peak over 100 ms windows",
+                label=f"p95 peak over {format_usec(demand.interval_usec)} windows",
                 value=demand.p95_cores,
                 unit="cores",
                 threshold=limit.cores / HEADROOM_FACTOR,
@@ -185,7 +185,14 @@ def _demand_evidence(demand: Demand) -> tuple[Evidence, ...]:
 
 def _how_to_uncensor(workload: Workload) -> str:
     if workload.unit is None:
-        return "lift the limit for the time of a measurement and audit again"
+        source = limit_source(workload.cgroup)
+        if source is None:
+            return "lift the limit for the time of a measurement and audit again"
+        none = "-1" if workload.lineage[0].version == 1 else "max"
+        return (
+            f"lift the limit for a measurement: write {none} to {source.locator}; audit again;"
+            " then put it back"
+        )
     return (
         f"lift the limit for a measurement: systemctl set-property --runtime {workload.name}"
         " CPUQuota= ; audit again; then put it back"

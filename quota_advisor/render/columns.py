@@ -10,7 +10,7 @@ from quota_advisor.model.finding import Finding, QuotaAdvice
 from quota_advisor.model.limit import Bandwidth, CpuLimit, Missing, Unlimited
 from quota_advisor.model.report import Results
 from quota_advisor.model.workload import Host, Workload
-from quota_advisor.sim.sizing import needs_no_quota, recommend
+from quota_advisor.sim.sizing import needs_no_quota, recommend, suffices
 from quota_advisor.units import format_percent, format_ratio, format_usec
 
 ABSENT = "-"
@@ -156,15 +156,21 @@ def _percent(cores: float) -> str:
 
 
 def _advice(workload: Workload) -> str:
-    """Return the quota that the measured peak needs, for workloads that have one."""
-    if not isinstance(workload.limit, Bandwidth):
+    """Return the quota that the measured peak needs, for workloads that have too small a one."""
+    limit, demand = workload.limit, _demand(workload)
+    if not isinstance(limit, Bandwidth):
         return ABSENT
+    if 0 < workload.cpus_available <= limit.cores:
+        return "no quota"
     advice = recommend(workload)
     if isinstance(advice, Missing) or advice.quota is None:
         return ABSENT
     quota: QuotaAdvice = advice.quota
     if needs_no_quota(quota, workload.cpus_available):
         return "no quota"
+    # A few seconds without a peak are no reason to take away what leaves room today.
+    if demand is not None and not quota.lower_bound and suffices(limit, demand):
+        return "keep"
     return ("≥ " if quota.lower_bound else "") + f"{quota.cpu_quota_percent} %"
 
 

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from quota_advisor.model.cgroup import Demand
 from quota_advisor.model.finding import QuotaAdvice, Recommendation
-from quota_advisor.model.limit import Missing
+from quota_advisor.model.limit import Bandwidth, Missing
 from quota_advisor.model.workload import Workload, join
-from quota_advisor.sim.sizing import needs_no_quota, recommend, size_quota
+from quota_advisor.sim.sizing import needs_no_quota, recommend, size_quota, suffices
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.rules.facts import CgroupCase, DemandCase, NodeCase, host_facts_of
+from tests.rules.facts import CgroupCase, DemandCase, NodeCase, WindowCase, host_facts_of
 
 
 def demand(p95_cores: float, *, windows: int = 100, censored: int = 0) -> Demand:
@@ -113,7 +113,47 @@ def test_fewer_than_fifty_windows_give_no_number(windows: int, *, enough: bool) 
     advice = size_quota(demand(1.0, windows=windows), 8)
     assert isinstance(advice, QuotaAdvice) is enough
     if isinstance(advice, Missing):
-        assert advice.reason == "49 windows sampled, 50 needed"
+        assert advice.reason == "49 windows sampled, 50 needed: watch longer"
+
+
+def held_back(p95_cores: float, max_cores: float, throttled_periods: int = 9) -> CgroupCase:
+    return CgroupCase(
+        limit="50000 100000",
+        window=WindowCase(periods=60, throttled_periods=throttled_periods),
+        demand=DemandCase(
+            mean_cores=0.02, p95_cores=p95_cores, max_cores=max_cores, censored_windows=4
+        ),
+    )
+
+
+def test_a_limit_that_held_back_rare_peaks_is_never_advised_down() -> None:
+    advice = recommend(workload(held_back(0.04, 0.52), 8))
+    assert isinstance(advice, Recommendation)
+    assert advice.summary.startswith("CPUQuota=80% or more")
+    assert advice.quota is not None
+    assert advice.quota.formula == (
+        "highest of 100 windows of 100 ms = 0.52 cores × 1.5 = 78 %, rounded up to 80 %"
+    )
+
+
+def test_peaks_that_no_window_shows_give_no_number() -> None:
+    advice = recommend(workload(held_back(0.04, 0.1), 8))
+    assert isinstance(advice, Missing)
+    assert "the limit of 50 % cut peaks shorter than a window of 100 ms" in advice.reason
+
+
+def test_a_limit_further_up_says_nothing_about_this_one() -> None:
+    advice = recommend(workload(held_back(0.04, 0.52, throttled_periods=0), 8))
+    assert isinstance(advice, Recommendation)
+    assert advice.summary.startswith("CPUQuota=10% or more")
+
+
+@pytest.mark.parametrize(
+    ("quota_usec", "enough"), [(149_999, False), (150_000, True), (150_001, True)]
+)
+def test_a_limit_suffices_from_the_peak_with_headroom_on(quota_usec: int, *, enough: bool) -> None:
+    limit = Bandwidth(quota_usec=quota_usec, period_usec=100_000)
+    assert suffices(limit, demand(1.0)) is enough
 
 
 def test_a_quota_below_all_cpus_is_advised_as_systemd_writes_it() -> None:
