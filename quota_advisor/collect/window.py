@@ -85,7 +85,8 @@ def observe(
     if window_sec <= 0:
         return _finish(root, tree, _TOTALS_ONLY, clock)
     window_usec = max(1, round(window_sec * 1e6))
-    interval = DEFAULT_INTERVAL_USEC if samples is None else max(window_usec // max(samples, 1), 1)
+    ticks = round(window_usec / DEFAULT_INTERVAL_USEC) if samples is None else samples
+    interval = max(window_usec // max(ticks, 1), 1)
     schedule = Schedule(window_usec=window_usec, interval_usec=interval)
     first = _readings(root, tree, clock)
     limits = _limits(root, tree)
@@ -184,7 +185,7 @@ def _finish(root: HostRoot, tree: CgroupTree, watched: _Watched, clock: Clock) -
         observation=_observation(watched, last, taken_at),
         cgroups=tuple(groups),
         problems=tuple(dict.fromkeys(problems)),
-        notes=tuple(_notes(watched, alive)),
+        notes=tuple(_notes(watched, alive, last)),
     )
 
 
@@ -273,7 +274,9 @@ def _observation(
     )
 
 
-def _notes(watched: _Watched, alive: Mapping[str, GroupSettings]) -> Iterable[str]:
+def _notes(
+    watched: _Watched, alive: Mapping[str, GroupSettings], last: Mapping[str, CounterReading]
+) -> Iterable[str]:
     """Yield what a reader of the facts should know about the window."""
     if watched.sampled is None:
         return
@@ -281,9 +284,17 @@ def _notes(watched: _Watched, alive: Mapping[str, GroupSettings]) -> Iterable[st
     gone = len(watched.first.keys() - alive.keys())
     if gone:
         yield f"{gone} cgroup(s) vanished during the window and are left out"
-    changed = [path for path, found in alive.items() if _limit_changed(path, found, watched)]
-    for path in changed:
-        yield f"{path}: its CPU limit changed during the window"
+    stayed = {
+        path: found
+        for path, found in alive.items()
+        if path in watched.first and _same(watched.first[path].identity, last[path].identity)
+    }
+    remade = len(watched.first.keys() & alive.keys()) - len(stayed)
+    if remade:
+        yield f"{remade} cgroup(s) were recreated during the window and have no window of their own"
+    for path, found in stayed.items():
+        if _limit_changed(path, found, watched):
+            yield f"{path}: its CPU limit changed during the window"
     if sampled.late:
         yield (
             f"{sampled.late} of {sampled.samples - 1} sampling windows lasted more than twice the "

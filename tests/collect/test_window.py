@@ -376,6 +376,24 @@ def test_a_recreated_cgroup_has_no_window(machine: Machine) -> None:
     assert group.totals.usage_usec == 5
 
 
+def test_a_recreated_cgroup_is_noted_as_such_and_not_as_a_changed_limit(machine: Machine) -> None:
+    machine.stat("a.service", 900)
+    machine.put("a.service/cpu.max", "50000 100000\n")
+
+    def restart(tick: int) -> None:
+        if tick == 5:
+            base = machine.top / V2
+            (base / "a.service").rename(base.parent / "old")
+            machine.stat("a.service", 5)
+            machine.put("a.service/cpu.max", "max 100000\n")
+
+    machine.on_sleep = restart
+
+    assert machine.observe().notes == (
+        "1 cgroup(s) were recreated during the window and have no window of their own",
+    )
+
+
 def test_a_vanished_cgroup_is_left_out_and_counted(machine: Machine) -> None:
     machine.stat("a.service", 900)
     machine.on_sleep = lambda tick: (
@@ -449,6 +467,15 @@ def test_the_number_of_samples_sets_the_interval(machine: Machine) -> None:
     assert observed.observation.interval_usec == 500_000
     assert observed.observation.samples == 5
     assert machine.naps == [0.5] * 4
+
+
+@pytest.mark.parametrize(
+    ("window_sec", "interval_usec"), [(0.05, 50_000), (0.25, 125_000), (1.04, 104_000)]
+)
+def test_the_interval_told_is_the_one_that_was_kept(
+    machine: Machine, window_sec: float, interval_usec: int
+) -> None:
+    assert machine.observe(window_sec=window_sec).observation.interval_usec == interval_usec
 
 
 def test_lateness_does_not_add_up(machine: Machine) -> None:
