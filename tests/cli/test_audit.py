@@ -102,7 +102,13 @@ def test_names_with_escapes_spaces_and_control_characters_are_shown_safely(
     audit: Audit, host: Path, capsys: Capture
 ) -> None:
     source = host / "sys/fs/cgroup/system.slice/api.service"
-    for name in (b"dev-disk\\x2da.service", b"two words", b"esc\x1b[31mape", b"not-utf8-\xff"):
+    for name in (
+        b"dev-disk\\x2da.service",
+        b"two words",
+        b"esc\x1b[31mape",
+        b"not-utf8-\xff",
+        b"two\nlines",
+    ):
         target = os.fsencode(source.parent) + b"/" + name
         os.mkdir(target)  # noqa: PTH102 - a name of bytes
         for file in source.iterdir():
@@ -115,6 +121,7 @@ def test_names_with_escapes_spaces_and_control_characters_are_shown_safely(
     assert "two words" in out
     assert r"esc\x1b[31mape" in out
     assert r"not-utf8-\xff" in out
+    assert r"two\x0alines" in out
 
 
 def test_a_host_without_cgroups_and_systemd_is_audited_by_its_files(
