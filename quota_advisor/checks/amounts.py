@@ -14,6 +14,7 @@ MAX_MILLICORES = 10**12
 
 
 _OTHER_BASE = re.compile(r"[+-]?0[xXoObB]?[0-9a-fA-F_]+")
+_BASES = {"0x": "hexadecimal", "0b": "binary", "0o": "octal"}
 _LARGE_SUFFIX = re.compile(r".*[0-9.]([kMGTPE]i?|[KMGTPE]i)")
 
 
@@ -37,7 +38,10 @@ def misread_amount(text: str, plain: bool, most_millicores: int) -> Misread | No
     if not isinstance(amount, int) or amount == 0:
         return None
     if plain and _OTHER_BASE.fullmatch(text) and amount != _decimal_millicores(text):
-        return Misread(amount, "the leading zero makes it octal, hexadecimal or binary in YAML")
+        prefix = text.lstrip("+-")[:2].lower()
+        base = _BASES.get(prefix, "octal")
+        start = f"leading {prefix}" if prefix in _BASES else "leading zero"
+        return Misread(amount, f"the {start} makes it {base} in YAML")
     if _LARGE_SUFFIX.fullmatch(text):
         return Misread(amount, "the suffix counts in thousands of CPUs or more, and m thousandths")
     if amount > most_millicores:

@@ -43,7 +43,7 @@ def microburst_risk(case: PodCase, rule: Rule) -> Verdicts:
         if pod.pod.windows or cpu.cap < SMALLEST_MILLICORES or _is_excess(counts, cpu.cap):
             continue
         threads, known_from = _threads(pod, cpu, counts)
-        if threads > 1 and cpu.request == cpu.limit and not pod.pod.partial:
+        if threads > 1 and _is_guaranteed(pod, cpu):
             continue  # limit-at-request-with-burst tells it
         burst = _Burst(threads, known_from, burst_usec)
         found = _cut_short(burst, cpu.cap, pod.cpus_for(threads))
@@ -62,13 +62,13 @@ def limit_at_request_with_burst(case: PodCase, _rule: Rule) -> Verdicts:
     if not pod.counted and case.context.node_millicores is None:
         return
     for cpu, counts in pod.running:
-        if cpu.request != cpu.limit or not cpu.limit or pod.pod.windows or pod.pod.partial:
+        if not cpu.limit or pod.pod.windows:
             continue
         threads, _ = _threads(pod, cpu, counts)
         stall = pod.stall(cpu.limit, threads) if threads > 1 else None
-        if stall is None:
+        if stall is None or not _is_guaranteed(pod, cpu):
             continue
-        exclusive = is_whole(cpu.request) and pod.qos is QosClass.GUARANTEED
+        exclusive = is_whole(cpu.request)
         unless = "; only exclusive CPUs of the static CPU manager would" if exclusive else ""
         yield Hit(
             message=(
@@ -81,6 +81,13 @@ def limit_at_request_with_burst(case: PodCase, _rule: Rule) -> Verdicts:
                 Evidence(label="threads", value=threads, unit="threads"),
             ),
         )
+
+
+def _is_guaranteed(pod: PodCpu, cpu: ContainerCpu) -> bool:
+    """Whether a container has what somebody could take for an exemption from the quota."""
+    if cpu.request != cpu.limit or pod.pod.partial:
+        return False
+    return pod.qos is QosClass.GUARANTEED
 
 
 class _Burst(NamedTuple):

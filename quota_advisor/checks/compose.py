@@ -10,10 +10,10 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from quota_advisor.catalog import Rule
-from quota_advisor.checks.runtimes import allowed_count, busy_text
+from quota_advisor.checks.runtimes import allowed_count, busy_text, fewer_threads
 from quota_advisor.checks.thread_counts import thread_counts
 from quota_advisor.engine import Hit, Skip, Verdicts, check
-from quota_advisor.model.finding import Evidence, Recommendation, Severity
+from quota_advisor.model.finding import Evidence, Severity
 from quota_advisor.model.limit import (
     DEFAULT_PERIOD_USEC,
     MAX_PERIOD_USEC,
@@ -100,9 +100,13 @@ def compose_cpu_conflict(service: ComposeService, _rule: Rule) -> Verdicts:
 def compose_threads_exceed_cpus(service: ComposeService, rule: Rule) -> Verdicts:
     """Compare numbers of threads that are written down with the service's limit."""
     counts = thread_counts(service.environment, service.command)
-    millicores = _millicores(service) if counts else None
-    if millicores is None:
+    limits = _limits(service) if counts else ()
+    if not limits:
         return
+    if len(set(limits)) > 1:
+        yield Skip("its limits contradict each other, so that none of them is known to hold")
+        return
+    millicores = math.ceil(limits[0] * MILLI)
     for count in counts:
         allowed = allowed_count(count, millicores, rule)
         stall = worst_stall(kubelet_limit(millicores), count.number, count.number)
@@ -119,9 +123,7 @@ def compose_threads_exceed_cpus(service: ComposeService, rule: Rule) -> Verdicts
                 Evidence(label="threads", value=count.number, unit="threads", threshold=allowed),
                 Evidence(label="limit", value=millicores / MILLI, unit="cores"),
             ),
-            recommendation=Recommendation(
-                summary=f"set {count.setting} to at most {allowed}, or raise the limit"
-            ),
+            recommendation=fewer_threads(count, millicores, rule),
         )
 
 
@@ -184,14 +186,12 @@ def _conflict(service: ComposeService, key: str, message: str, values: tuple[Dec
     )
 
 
-def _millicores(service: ComposeService) -> int | None:
-    """Return the limit that holds, rounded up to thousandths; None for none or an unknown one."""
+def _limits(service: ComposeService) -> tuple[Decimal, ...]:
+    """Return each limit that is written down, in CPUs."""
     values = {key: _read(key, scalar) for key, scalar in service.settings.items() if key in _KEYS}
-    cpus = _number(values, "cpus") or _number(values, LIMIT)
     quota = _number(values, "cpu_quota")
-    if not cpus and quota:
-        cpus = quota / (_number(values, "cpu_period") or DEFAULT_PERIOD_USEC)
-    return math.ceil(cpus * MILLI) if cpus else None
+    same = quota and quota / (_number(values, "cpu_period") or DEFAULT_PERIOD_USEC)
+    return tuple(cpus for cpus in (_number(values, "cpus"), _number(values, LIMIT), same) if cpus)
 
 
 def _number(values: dict[str, _Value], key: str) -> Decimal | None:

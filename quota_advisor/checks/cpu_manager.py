@@ -106,6 +106,8 @@ def init_cpu_exceeds_app(case: PodCase, _rule: Rule) -> Verdicts:
 
 def _is_candidate(cpu: ContainerCpu, least_millicores: float) -> bool:
     """Whether a container looks as if it were meant to have CPUs of its own."""
+    if cpu.limit_at is None and cpu.request_at is None:
+        return False  # a LimitRange gave it what nobody asked for
     request = cpu.request
     return request is not None and request == cpu.limit and request >= least_millicores
 
@@ -117,7 +119,7 @@ def _is_burstable_on_purpose(cpu: ContainerCpu) -> bool:
 
 def _whole(pod: PodCpu) -> list[ContainerCpu]:
     """Return the containers whose request is their limit and a whole number of CPUs."""
-    return [cpu for cpu in pod.containers if cpu.request == cpu.limit and is_whole(cpu.request)]
+    return [cpu for cpu in pod.containers if _is_candidate(cpu, MILLI) and is_whole(cpu.request)]
 
 
 def _class_miss(pod: PodCpu, cpu: ContainerCpu) -> Hit:

@@ -16,11 +16,13 @@ from quota_advisor.checks.pod_cpu import (
 from quota_advisor.engine import Hit, Skip, Verdicts, check
 from quota_advisor.model.finding import Evidence, Recommendation, Severity
 from quota_advisor.model.lint import LimitsPolicy, PodCase
-from quota_advisor.model.manifest import LimitRange, ResourceQuota
+from quota_advisor.model.manifest import LimitRange, ResourceQuota, WrongShape
 from quota_advisor.model.qos import (
     running_millicores,
     starting_millicores,
 )
+
+_MAY_BE_EMPTY = (".resources", ".limits", ".requests")
 
 
 @check(PodCase)
@@ -136,13 +138,20 @@ def _pod_level_order(pod: PodCpu) -> Iterator[Hit]:
 def resources_misplaced(case: PodCase, _rule: Rule) -> Verdicts:
     """Find amounts where the API has no such field."""
     for misplaced in case.pod.misplaced:
+        holder = misplaced.path.rpartition(".")[0]
+        in_place = holder == misplaced.belongs.rpartition(".")[0]
+        is_amount = in_place and misplaced.belongs.endswith(".cpu")
+        what = "resource of the API, which refuses it" if is_amount else "field of the API"
         yield Hit(
             message=(
-                f"{misplaced.key!r} at {misplaced.path} is no field of the API and limits nothing"
+                f"{misplaced.key!r} at {misplaced.path} is no {what}"
+                f"{'' if is_amount else ' and limits nothing'}"
             ),
             location=case.pod.at(misplaced),
             evidence=(Evidence(label="found at", value=misplaced.path),),
-            recommendation=Recommendation(summary=f"move it to {misplaced.belongs}"),
+            recommendation=Recommendation(
+                summary=f"{'rename' if in_place else 'move'} it to {misplaced.belongs}"
+            ),
         )
 
 
@@ -152,6 +161,7 @@ def quota_wrong_shape(case: PodCase, _rule: Rule) -> Verdicts:
     for wrong in case.pod.wrong_shapes:
         yield Hit(
             message=f"{wrong.path} is {wrong.found} where {wrong.expected} belongs",
+            severity=Severity.INFO if _is_harmless(wrong) else None,
             location=case.pod.at(wrong),
             evidence=(Evidence(label="found", value=wrong.found),),
         )
@@ -201,9 +211,15 @@ def _has_pod_level_cpu(pod: PodCpu) -> bool:
 def _is_unknown(pod: PodCpu, cpu: ContainerCpu) -> bool:
     """Whether something stands there that cannot be read, which other rules tell."""
     path = f"{cpu.container.path}.resources"
-    if any(wrong.path.startswith(path) for wrong in pod.pod.wrong_shapes):
-        return True
+    for wrong in pod.pod.wrong_shapes:
+        if wrong.path.startswith(path) and not _is_harmless(wrong):
+            return True
     return any(bad.at in (cpu.limit_at, cpu.request_at) for bad in pod.bad)
+
+
+def _is_harmless(wrong: WrongShape) -> bool:
+    """Whether the API takes an empty key for one that is not there."""
+    return wrong.found == "nothing" and wrong.path.endswith(_MAY_BE_EMPTY)
 
 
 def _default_words(pod: PodCpu, cpu: ContainerCpu) -> tuple[str, str]:

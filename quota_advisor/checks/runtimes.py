@@ -57,9 +57,7 @@ def threads_exceed_limit(case: PodCase, rule: Rule) -> Verdicts:
                     ),
                     cpu_evidence("limit", cpu.cap or 0),
                 ),
-                recommendation=Recommendation(
-                    summary=f"set {count.setting} to at most {allowed}, or raise the limit"
-                ),
+                recommendation=fewer_threads(count, cpu.cap or 0, rule),
             )
 
 
@@ -140,10 +138,27 @@ def thread_count_divisor(case: PodCase, _rule: Rule) -> Verdicts:
 
 def allowed_count(count: ThreadCount, millicores: int, rule: Rule) -> int:
     """Return the highest number of threads of a kind that suits a limit."""
-    compute = count.kind is Kind.COMPUTE
-    per_core = rule.option("max_threads_per_core" if compute else "max_workers_per_core")
     # Below one CPU as well, a pool is sized for one: there is no half worker.
-    return max(math.ceil(max(millicores, MILLI) / MILLI * per_core), MIN_ALLOWED_COUNT)
+    cores = max(millicores, MILLI) / MILLI
+    return max(math.ceil(cores * _per_core(count, rule)), MIN_ALLOWED_COUNT)
+
+
+def fewer_threads(count: ThreadCount, millicores: int, rule: Rule) -> Recommendation:
+    """Return what to do about too many threads, with where the number comes from."""
+    allowed, per_core = allowed_count(count, millicores, rule), _per_core(count, rule)
+    because = f"{per_core:g} for each CPU"
+    if max(millicores, MILLI) / MILLI * per_core < allowed - 1:
+        because = "fewer are hardly ever of use"
+    elif millicores < MILLI:
+        because += ", and what is less than one counts as one"
+    return Recommendation(
+        summary=f"set {count.setting} to at most {allowed} ({because}), or raise the limit"
+    )
+
+
+def _per_core(count: ThreadCount, rule: Rule) -> float:
+    is_compute = count.kind is Kind.COMPUTE
+    return rule.option("max_threads_per_core" if is_compute else "max_workers_per_core")
 
 
 def busy_text(millicores: int, stall: Stall) -> str:

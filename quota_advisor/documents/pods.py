@@ -41,6 +41,9 @@ _LIST = "a list"
 _SCALAR = "a scalar"
 _NO_AMOUNTS: Amounts = {}
 _AMOUNTS = ("cpu", "memory")
+_MISSPELT = frozenset(("cpus", "CPU", "CPUs", "Cpu"))
+"""Names that the API refuses in requests and limits; names of resources are case-sensitive."""
+
 _PLACED_WRONG = frozenset(("limits", "requests", "cpu"))
 _WRONG_IN_CONTAINER = frozenset(("limits", "requests", *_AMOUNTS))
 _READ_ELSEWHERE = _WRONG_IN_CONTAINER | {"resources"}
@@ -302,6 +305,9 @@ class _Reader:
                 self.template = self.template or as_scalar(value)
             elif not is_null(value):
                 found[name] = as_scalar(value)
+        if not _MISSPELT.isdisjoint(node):
+            for name in sorted(_MISSPELT.intersection(node)):
+                self._misplace(node, name, path, f"{path}.cpu")
         return found
 
     def _misplaced_in_resources(self, node: Mapping, path: str) -> None:

@@ -42,6 +42,10 @@ STRONG_KEYS = frozenset(
         "limits",
         "requests",
         "cpu",
+        "cpus",
+        "CPU",
+        "CPUs",
+        "Cpu",
         "resourceFieldRef",
     )
 )
