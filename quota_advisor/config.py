@@ -133,7 +133,7 @@ def select_rules(catalog: Catalog, select: Iterable[str], ignore: Iterable[str])
     """Return the rules that ``--select`` and ``--ignore`` leave; no selection means all.
 
     Raises:
-        UsageError: A rule does not exist.
+        UsageError: A rule does not exist, or none is left.
     """
     chosen, dropped = list(select), set(ignore)
     for id_ in (*chosen, *dropped):
@@ -141,11 +141,14 @@ def select_rules(catalog: Catalog, select: Iterable[str], ignore: Iterable[str])
             raise UsageError(
                 f"no rule {id_!r}", hint=did_you_mean(id_, catalog) or "see rules list"
             )
-    return {
+    left = {
         id_: rule
         for id_, rule in catalog.items()
         if (not chosen or id_ in chosen) and id_ not in dropped
     }
+    if not left:
+        raise UsageError("no rule is left to run", hint="--ignore takes away all of --select")
+    return left
 
 
 def overridden(config: Config, overrides: Iterable[Override]) -> Config:

@@ -9,9 +9,17 @@ from typing import Literal
 import click
 
 import quota_advisor
-from quota_advisor.cli.options import Output, output_options
+from quota_advisor.cli.options import Number, Output, output_options
+from quota_advisor.cli.streams import is_terminal, say
+from quota_advisor.errors import UsageError
 
 MAX_WINDOW_SEC = 86_400
+
+MIN_WINDOW_SEC = 0.1
+"""One period of the kernel's default; less shows nothing of throttling."""
+
+MIN_INTERVAL_SEC = 0.005
+"""The kernel accounts at ticks: between them a running thread looks like a peak."""
 
 
 @click.group("audit")
@@ -30,7 +38,7 @@ def command() -> None:
 @click.option(
     "--window",
     "window_sec",
-    type=click.FloatRange(0, MAX_WINDOW_SEC),
+    type=Number(0, MAX_WINDOW_SEC),
     default=10.0,
     show_default=True,
     metavar="SECONDS",
@@ -75,18 +83,19 @@ def host(  # noqa: PLR0913 - one parameter an option
     quota-advisor audit host --root /host --save facts.json
     """  # noqa: D301 - click's mark for lines to keep
     from quota_advisor.cli.judging import exit_code, judge, load_rulebook  # noqa: PLC0415
-    from quota_advisor.cli.output import parse_formats, show  # noqa: PLC0415
+    from quota_advisor.cli.output import check_outputs, show  # noqa: PLC0415
     from quota_advisor.collect.host import Request, collect_host  # noqa: PLC0415
     from quota_advisor.collect.root import HostRoot  # noqa: PLC0415
 
-    parse_formats(output.formats)
+    _check_window(window_sec, samples)
+    check_outputs(output, *([] if save is None else [save]))
     rulebook = load_rulebook(output)
     request = Request(
         window_sec=window_sec,
         samples=samples,
         adapter=adapter,
         user=user,
-        on_progress=_progress if sys.stderr.isatty() else None,
+        on_progress=_progress if is_terminal(sys.stderr) else None,
     )
     facts = collect_host(HostRoot(root), request)
     if save is not None:
@@ -105,18 +114,37 @@ def host(  # noqa: PLR0913 - one parameter an option
 def snapshot(*, output: Output, file: Path) -> int:
     """Judge a snapshot that audit host --save wrote, here or on another machine."""
     from quota_advisor.cli.judging import exit_code, judge, load_rulebook  # noqa: PLC0415
-    from quota_advisor.cli.output import parse_formats, show  # noqa: PLC0415
+    from quota_advisor.cli.output import check_outputs, show  # noqa: PLC0415
     from quota_advisor.model.snapshot import load_snapshot  # noqa: PLC0415
 
-    parse_formats(output.formats)
+    check_outputs(output)
     rulebook = load_rulebook(output)
     report = judge(load_snapshot(file), rulebook, "audit snapshot")
     show(report, output)
     return exit_code(report, output, rulebook.config)
 
 
+def _check_window(window_sec: float, samples: int | None) -> None:
+    """Refuse what would only look like a measurement.
+
+    Raises:
+        UsageError: The window, or a sampling window in it, is too short.
+    """
+    if 0 < window_sec < MIN_WINDOW_SEC:
+        raise UsageError(
+            f"--window {window_sec:g} is too short to see a throttled period",
+            hint=f"{MIN_WINDOW_SEC:g} or more, or 0 for the totals",
+        )
+    most = int(window_sec / MIN_INTERVAL_SEC)
+    if samples is not None and window_sec and samples > most:
+        raise UsageError(
+            f"--samples {samples} in {window_sec:g} s are closer together than the kernel accounts",
+            hint=f"{most} at most in this window, one in {MIN_INTERVAL_SEC * 1000:g} ms",
+        )
+
+
 def _progress(elapsed_sec: float, total_sec: float) -> None:
     """Show on the terminal how far the window is, on a line that is gone afterwards."""
     done = elapsed_sec >= total_sec
     text = "" if done else f"watching: {elapsed_sec:.0f} of {total_sec:.0f} s"
-    click.echo(f"\r{text:<40}\r" if done else f"\r{text:<40}", nl=False, err=True)
+    say(f"\r{text:<40}\r" if done else f"\r{text:<40}", nl=False)

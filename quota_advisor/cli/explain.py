@@ -7,6 +7,7 @@ import textwrap
 import click
 
 from quota_advisor.catalog import Rule, load_catalog
+from quota_advisor.cli.streams import write_report
 from quota_advisor.errors import UsageError, did_you_mean
 
 WIDTH = 88
@@ -20,7 +21,7 @@ def command(rule_id: str) -> None:
     if rule_id not in catalog:
         hint = did_you_mean(rule_id, catalog) or "see quota-advisor rules list"
         raise UsageError(f"no rule {rule_id!r}", hint=hint)
-    click.echo(explanation(catalog[rule_id]))
+    write_report(explanation(catalog[rule_id]) + "\n")
 
 
 def explanation(rule: Rule) -> str:

@@ -47,6 +47,18 @@ def show(report: Report, output: Output, *, stdout: bool = True) -> None:
     _say_what_is_missing(report)
 
 
+def check_outputs(output: Output, *files: Path) -> None:
+    """See to it that what was asked for can be written, before anybody waits for it.
+
+    Raises:
+        UsageError: As :func:`parse_formats` says.
+        CollectError: A file cannot be written.
+    """
+    reports = [target for _, target in parse_formats(output.formats) if target is not None]
+    for path in (*files, *reports):
+        targets.check_file(path)
+
+
 def present_view() -> View:
     """Return a view that knows where paths start and which repository they are in."""
     here = Path.cwd()

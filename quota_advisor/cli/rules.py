@@ -6,6 +6,7 @@ import click
 import tabulate
 
 from quota_advisor.catalog import load_catalog
+from quota_advisor.cli.streams import write_report
 
 
 @click.group("rules")
@@ -20,6 +21,5 @@ def list_rules() -> None:
         (rule.id, rule.severity.value, rule.confidence.value, rule.title)
         for rule in load_catalog().values()
     ]
-    click.echo(
-        tabulate.tabulate(rows, ["RULE", "SEVERITY", "CONFIDENCE", "TITLE"], tablefmt="plain")
-    )
+    headings = ["RULE", "SEVERITY", "CONFIDENCE", "TITLE"]
+    write_report(tabulate.tabulate(rows, headings, tablefmt="plain") + "\n")

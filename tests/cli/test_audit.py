@@ -230,6 +230,11 @@ def test_the_configuration_changes_thresholds_and_severities(
         ("--format", "json="),
         ("--format", "json", "--format", "markdown"),
         ("--window", "-1"),
+        ("--window", "nan"),
+        ("--window", "inf"),
+        ("--window", "0.099"),
+        ("--window", "1", "--samples", "201"),
+        ("--select", "throttled-often", "--ignore", "throttled-often"),
         ("--samples", "0"),
         ("--no-such-option",),
         ("--root", "/no/such/directory"),
@@ -280,6 +285,42 @@ def test_an_output_file_that_cannot_be_written_is_one_line(audit: Audit, capsys:
     err = capsys.readouterr().err
     assert "/no/such/directory/report.json: cannot be written: no such file" in err
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("option", ["--save=/no/such/facts.json", "--format=json=/no/such/r.json"])
+def test_an_output_file_is_tried_before_the_wait(
+    audit: Audit, capsys: Capture, option: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("quota_advisor.collect.host.collect_host", pytest.fail)
+    assert audit(option) == 3
+    assert "/no/such/" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["explain", "throttled-often"], ["rules", "list"]])
+@pytest.mark.parametrize("stream", [">/dev/full", ">&-"])
+def test_text_that_nobody_gets_is_an_error_of_one_line(command: list[str], stream: str) -> None:
+    line = f'exec "$0" -m quota_advisor "$@" {stream}'
+    done = subprocess.run(
+        ["/bin/sh", "-c", line, sys.executable, *command],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 3
+    assert "standard output" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("stream", ["2>&-", "2>/dev/full"])
+def test_without_standard_error_the_report_is_written(host: Path, stream: str) -> None:
+    line = f'exec "$0" -m quota_advisor audit host --window 0.1 --root "$1" {stream}'
+    done = subprocess.run(
+        ["/bin/sh", "-c", line, sys.executable, str(host)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.startswith("db3: 2 CPUs")
 
 
 def test_the_reader_of_a_pipe_may_go_away(host: Path) -> None:
