@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+from typing import NamedTuple
 
 from quota_advisor.catalog import Rule
 from quota_advisor.checks.common import (
@@ -53,13 +54,16 @@ def live_quota_not_persisted(workload: Workload, rule: Rule) -> Verdicts:
 @check(Workload)
 def quota_not_enforced(workload: Workload, _rule: Rule) -> Verdicts:
     """Find a configured quota that the kernel does not apply."""
-    reason = _not_enforced(workload)
-    if reason is None or not isinstance(workload.configured, Bandwidth):
+    void = _not_enforced(workload)
+    if void is None or not isinstance(workload.configured, Bandwidth):
         return
     yield Hit(
-        message=f"the quota of {bandwidth_text(workload.configured)} is not in force: {reason}",
+        message=(
+            f"the quota of {bandwidth_text(workload.configured)} is not in force: {void.reason}"
+        ),
         location=quota_location(workload),
         evidence=(limit_evidence(workload.configured, None, label="configured limit"),),
+        recommendation=Recommendation(summary=void.advice),
     )
 
 
@@ -207,19 +211,33 @@ def _is_container(workload: Workload) -> bool:
     return workload.cgroup.container is not None or any(n.startswith("kubepods") for n in names)
 
 
-def _not_enforced(workload: Workload) -> str | None:
+class _Void(NamedTuple):
+    """Why a quota has no effect, and what would give it one."""
+
+    reason: str
+    advice: str
+
+
+def _not_enforced(workload: Workload) -> _Void | None:
     """Return why a configured quota has no effect on a running unit, or None if it has."""
     group = workload.cgroup
     if isinstance(group, Missing) or not isinstance(workload.configured, Bandwidth):
         return None
     if _realtime(workload.config):
-        return "CPUSchedulingPolicy= makes it real-time, and a quota binds fair-class tasks only"
+        return _Void(
+            "CPUSchedulingPolicy= makes it real-time, and a quota binds fair-class tasks only",
+            "use AllowedCPUs= or kernel.sched_rt_runtime_us, which do bind real-time tasks",
+        )
     if isinstance(workload.limit, Unlimited) and limit_source(group) is None:
-        return "its cgroup has no cpu.max, because the cpu controller is not enabled there"
+        return _Void(
+            "its cgroup has no cpu.max, because the cpu controller is not enabled there",
+            "enable the cpu controller for its parent; for units of a user's manager add"
+            " Delegate=cpu to user@.service in a drop-in (systemd 252 does so by itself)",
+        )
     return _refused_below_ancestor(workload, group)
 
 
-def _refused_below_ancestor(workload: Workload, group: CgroupFacts) -> str | None:
+def _refused_below_ancestor(workload: Workload, group: CgroupFacts) -> _Void | None:
     """Return whether cgroup v1 refused the quota because an ancestor's is smaller.
 
     Source: kernel/sched/core.c, ``tg_cfs_schedulable_down``: v1 wants children within their
@@ -233,9 +251,10 @@ def _refused_below_ancestor(workload: Workload, group: CgroupFacts) -> str | Non
     limit, owner = above
     if wanted.cores <= limit.cores:
         return None
-    return (
+    return _Void(
         f"{owner.path} above it allows {bandwidth_text(limit)}, and cgroup v1 refuses a larger"
-        " quota below that"
+        " quota below that",
+        f"raise the limit of {posixpath.basename(owner.path)} first, then set this one again",
     )
 
 
@@ -283,6 +302,11 @@ def _limit_evidence(label: str, limit: CpuLimit, group: CgroupFacts | None) -> E
     return Evidence(label=label, value="unlimited", source=source)
 
 
+def _written(percent: float) -> str:
+    """Return a percentage as short as it can be: before systemd 240 only whole ones are read."""
+    return f"{percent:.2f}".rstrip("0").rstrip(".")
+
+
 def _how_to_persist(workload: Workload, live: CpuLimit) -> str:
     if not isinstance(live, Bandwidth):
         return (
@@ -295,6 +319,6 @@ def _how_to_persist(workload: Workload, live: CpuLimit) -> str:
         else f" and CPUQuotaPeriodSec={live.period_usec}us"
     )
     return (
-        f"to keep it, write CPUQuota={live.percent:.2f}%{period} into a drop-in of"
+        f"to keep it, write CPUQuota={_written(live.percent)}%{period} into a drop-in of"
         f" {workload.name} whose name sorts last, then systemctl daemon-reload"
     )
