@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from quota_advisor.model.cgroup import CgroupFacts, CpuCounters, Demand
-from quota_advisor.model.finding import Finding, QuotaAdvice
+from quota_advisor.model.finding import QuotaAdvice, Subject
 from quota_advisor.model.limit import Bandwidth, CpuLimit, Missing, Unlimited
 from quota_advisor.model.report import Results
 from quota_advisor.model.workload import Host, Workload
@@ -40,9 +41,19 @@ def rows_worst_first(host: Host, results: Results, *, everything: bool) -> list[
     return sorted(shown, key=lambda w: (-rank(w), -_throttled_share(w), w.name))
 
 
-def cells(workload: Workload, *, wide: bool) -> list[str]:
-    """Return one row."""
-    return [column.cell(workload) for column in shown_columns(wide=wide)]
+def table_rows(
+    host: Host, results: Results, *, wide: bool, everything: bool
+) -> tuple[list[str], list[list[str]]]:
+    """Return headings and rows, worst first; workloads of one name are told apart by cgroup."""
+    workloads = rows_worst_first(host, results, everything=everything)
+    columns = shown_columns(wide=wide)
+    bearers = Counter(workload.name for workload in workloads)
+
+    def cell(workload: Workload, column: Column) -> str:
+        ambiguous = column is NAME and bearers[workload.name] > 1
+        return (workload.subject.cgroup if ambiguous else None) or column.cell(workload)
+
+    return [c.heading for c in columns], [[cell(w, c) for c in columns] for w in workloads]
 
 
 def shown_columns(*, wide: bool) -> list[Column]:
@@ -57,9 +68,8 @@ def limit_text(limit: CpuLimit) -> str:
     return "none" if isinstance(limit, Unlimited) else f"{limit.percent:.4g} %"
 
 
-def finding_heading(finding: Finding) -> str:
-    """Return the name under which a finding is listed."""
-    subject = finding.subject
+def subject_heading(subject: Subject) -> str:
+    """Return the name under which the findings about a subject are listed."""
     if subject.cgroup is None or subject.cgroup == subject.name:
         return subject.name
     return f"{subject.name}  {subject.cgroup}"
@@ -174,9 +184,11 @@ def _advice(workload: Workload) -> str:
     return ("≥ " if quota.lower_bound else "") + f"{quota.cpu_quota_percent} %"
 
 
+NAME = Column("WORKLOAD", lambda w: w.name)
+
 COLUMNS = (
     Column("KIND", lambda w: w.kind, wide_only=True),
-    Column("WORKLOAD", lambda w: w.name),
+    NAME,
     Column("CONFIGURED", lambda w: limit_text(w.configured), wide_only=True),
     Column("LIMIT", lambda w: limit_text(w.limit)),
     Column("IN FORCE", _in_force, wide_only=True),

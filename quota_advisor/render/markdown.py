@@ -10,8 +10,8 @@ from quota_advisor.model.finding import Finding
 from quota_advisor.model.report import Report, Results
 from quota_advisor.model.workload import Host
 from quota_advisor.printable import printable
-from quota_advisor.render.columns import cells, rows_worst_first, shown_columns
-from quota_advisor.render.table import causes_text, headline, summary
+from quota_advisor.render.columns import table_rows
+from quota_advisor.render.table import NO_QUOTA, causes_text, headline, summary
 from quota_advisor.render.view import View
 
 
@@ -28,12 +28,15 @@ def render(report: Report, view: View) -> str:
 
 
 def _table(host: Host, results: Results, view: View) -> str:
-    workloads = rows_worst_first(host, results, everything=view.all)
-    if not workloads:
-        return "No unit, container or cgroup here has a CPU quota."
-    headings = [column.heading.capitalize() for column in shown_columns(wide=view.wide)]
-    rows = [[_escape(cell) for cell in cells(w, wide=view.wide)] for w in workloads]
-    return tabulate.tabulate(rows, headers=headings, tablefmt="github", disable_numparse=True)
+    headings, rows = table_rows(host, results, wide=view.wide, everything=view.all)
+    if not rows:
+        return NO_QUOTA
+    return tabulate.tabulate(
+        [[_escape(cell) for cell in row] for row in rows],
+        headers=[heading.capitalize() for heading in headings],
+        tablefmt="github",
+        disable_numparse=True,
+    )
 
 
 def _item(finding: Finding) -> Iterator[str]:

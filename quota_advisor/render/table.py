@@ -12,16 +12,12 @@ from quota_advisor.model.finding import Evidence, Finding, Severity
 from quota_advisor.model.limit import Missing
 from quota_advisor.model.report import Report, Results
 from quota_advisor.model.workload import Host
-from quota_advisor.render.columns import (
-    cells,
-    finding_heading,
-    rows_worst_first,
-    shown_columns,
-)
+from quota_advisor.render.columns import rows_worst_first, subject_heading, table_rows
 from quota_advisor.render.view import View
 from quota_advisor.units import format_ratio, format_usec
 
 MIN_NAME_WIDTH = 12
+NO_QUOTA = "No unit, container or cgroup here has a CPU quota."
 _COLORS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 
 
@@ -49,7 +45,8 @@ def headline(host: Host) -> str:
             f" {seen.samples} samples {format_usec(seen.interval_usec)} apart"
         )
     cpus = len(node.cpus_online)
-    return f"{facts.hostname}: {cpus} CPUs, kernel {node.kernel_release}, {layout}; {window}"
+    kernel = f"kernel {node.kernel_release}" if node.kernel_release else "kernel not known"
+    return f"{facts.hostname}: {cpus} CPUs, {kernel}, {layout}; {window}"
 
 
 def summary(report: Report) -> str:
@@ -72,11 +69,9 @@ def _count(number: int, noun: str) -> str:
 
 
 def _table(host: Host, results: Results, view: View) -> str:
-    workloads = rows_worst_first(host, results, everything=view.all)
-    if not workloads:
-        return "No unit, container or cgroup here has a CPU quota."
-    headings = [column.heading for column in shown_columns(wide=view.wide)]
-    rows = [cells(workload, wide=view.wide) for workload in workloads]
+    headings, rows = table_rows(host, results, wide=view.wide, everything=view.all)
+    if not rows:
+        return NO_QUOTA
     if view.width and not view.wide:
         _fit(rows, headings, view.width)
     aligns = ["left" if h in ("KIND", "WORKLOAD", "IN FORCE") else "right" for h in headings]
@@ -101,11 +96,18 @@ def _shorten(text: str, room: int) -> str:
 
 
 def _groups(report: Report, view: View) -> Iterator[str]:
-    """Yield one block a subject, in the order of its worst finding."""
+    """Yield one block a subject, the worst first and in the order of the table."""
     groups: dict[str, list[Finding]] = {}
     for finding in report.results.findings:
-        groups.setdefault(finding_heading(finding), []).append(finding)
-    for heading, findings in groups.items():
+        groups.setdefault(subject_heading(finding.subject), []).append(finding)
+    rows = rows_worst_first(report.host, report.results, everything=True) if report.host else []
+    places = {subject_heading(w.subject): place for place, w in enumerate(rows)}
+
+    def rank(group: tuple[str, list[Finding]]) -> tuple[int, int]:
+        heading, findings = group
+        return -findings[0].severity.rank, places.get(heading, len(places))
+
+    for heading, findings in sorted(groups.items(), key=rank):
         yield "\n".join(
             [click.style(heading, bold=True) if view.color else heading, *_lines(findings, view)]
         )

@@ -116,9 +116,12 @@ def _summary(workload: Workload, advice: QuotaAdvice) -> str:
             f" {workload.cpus_available} CPUs; use CPUWeight= to rank this workload"
         )
     share = f"{advice.share_of_node_ratio * 100:.3g} % of this node"
+    quota = f"CPUQuota={advice.cpu_quota_percent}%"
+    if workload.kind == "container":
+        share = f"--cpus={advice.cores:g}, in Kubernetes {round(advice.cores * 1000)}m; {share}"
     if advice.lower_bound:
         return (
-            f"CPUQuota={advice.cpu_quota_percent}% or more ({share}); a lower bound: the limit"
-            " held the demand back while it was measured"
+            f"{quota} or more ({share}); a lower bound: the limit held the demand back while it"
+            " was measured"
         )
-    return f"CPUQuota={advice.cpu_quota_percent}% ({share})"
+    return f"{quota} ({share})"

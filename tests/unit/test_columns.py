@@ -1,4 +1,4 @@
-"""The cells of the workload table."""
+"""The workload table, and the order of what stands below it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from quota_advisor.model.finding import Confidence, Finding, Severity, Subject
+from quota_advisor.model.report import Report, Results
 from quota_advisor.model.workload import join
-from quota_advisor.render.columns import COLUMNS
+from quota_advisor.render.columns import COLUMNS, table_rows
+from quota_advisor.render.table import render
+from quota_advisor.render.view import View
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.rules.facts import CgroupCase, DemandCase, NodeCase, host_facts_of
+from tests.rules.facts import CgroupCase, DemandCase, NodeCase, WindowCase, host_facts_of
 
 
 def cell(heading: str, group: CgroupCase, cpus: int = 4) -> str:
@@ -39,3 +43,41 @@ def test_advice_takes_nothing_away_that_leaves_room(
 ) -> None:
     demand = DemandCase(mean_cores=p95_cores, p95_cores=p95_cores, censored_windows=censored)
     assert cell("ADVICE", CgroupCase(limit=limit, demand=demand)) == advice
+
+
+def test_workloads_of_one_name_are_told_apart() -> None:
+    group = CgroupCase(limit="50000 100000")
+    paths = ("/a.slice/api.service", "/b.slice/api.service", "/b.slice/web.service")
+    host = join(host_facts_of(NodeCase(), dict.fromkeys(paths, group)))
+    _, rows = table_rows(host, Results(), wide=False, everything=False)
+    assert {row[0] for row in rows} == {
+        "/a.slice/api.service",
+        "/b.slice/api.service",
+        "web.service",
+    }
+
+
+def test_findings_follow_the_order_of_the_table() -> None:
+    periods = {"/a.service": 10, "/b.service": 90, "/c.service": 50}
+    groups = {
+        path: CgroupCase(
+            limit="50000 100000", window=WindowCase(periods=100, throttled_periods=throttled)
+        )
+        for path, throttled in periods.items()
+    }
+    host = join(host_facts_of(NodeCase(), groups))
+    findings = [
+        Finding(
+            rule="a-rule",
+            severity=Severity.WARNING,
+            confidence=Confidence.HIGH,
+            message=f"of {path[1:]}",
+            subject=Subject(kind="service", name=path[1:], cgroup=path),
+        )
+        for path in periods
+    ]
+    report = Report(command="test", host=host, results=Results(findings=findings))
+    text = render(report, View())
+    table, *blocks = (block.split() for block in text.split("\n\n")[1:5])
+    assert [word for word in table if word.endswith(".service")] == [block[0] for block in blocks]
+    assert [block[0] for block in blocks] == ["b.service", "c.service", "a.service"]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quota_advisor.model.cgroup import Demand
+from quota_advisor.model.cgroup import Demand, Engine
 from quota_advisor.model.finding import QuotaAdvice, Recommendation
 from quota_advisor.model.limit import Bandwidth, Missing
 from quota_advisor.model.workload import Workload, join
@@ -17,7 +17,14 @@ from quota_advisor.sim.sizing import needs_no_quota, recommend, size_quota, suff
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.rules.facts import CgroupCase, DemandCase, NodeCase, WindowCase, host_facts_of
+from tests.rules.facts import (
+    CgroupCase,
+    ContainerCase,
+    DemandCase,
+    NodeCase,
+    WindowCase,
+    host_facts_of,
+)
 
 
 def demand(p95_cores: float, *, windows: int = 100, censored: int = 0) -> Demand:
@@ -168,6 +175,21 @@ def test_at_or_above_all_cpus_the_advice_is_no_quota(p95_cores: float) -> None:
     assert "CPUQuota=" not in advice.summary
     assert advice.quota is not None
     assert needs_no_quota(advice.quota, 2)
+
+
+def test_a_container_is_told_in_the_words_of_its_engine() -> None:
+    path = f"/system.slice/docker-{'ab' * 32}.scope"
+    group = CgroupCase(
+        limit="50000 100000",
+        container=ContainerCase(engine=Engine.DOCKER, id="ab" * 32, name="web"),
+        demand=DemandCase(mean_cores=0.5, p95_cores=1.0),
+    )
+    facts = host_facts_of(NodeCase(cpus=8), {path: group})
+    advice = recommend(next(w for w in join(facts).workloads if w.kind == "container"))
+    assert isinstance(advice, Recommendation)
+    assert advice.summary == (
+        "CPUQuota=150% (--cpus=1.5, in Kubernetes 1500m; 18.8 % of this node)"
+    )
 
 
 def test_the_cpuset_counts_and_not_the_machine() -> None:
