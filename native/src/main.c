@@ -136,8 +136,9 @@ static int run_load(const struct qa_settings *settings, const struct qa_demand *
     qa_run_block_signals();
     if (qa_overhead_measure(BRIEF_ROUNDS, BRIEF_OPERATIONS, &overhead) != 0)
         return qa_error_set(error, "out of memory");
-    if (config.iterations_per_ms == 0)
-        config.iterations_per_ms = qa_work_calibrate();
+    if (config.iterations_per_ms == 0 && qa_work_calibrate(&config.iterations_per_ms) != 0)
+        return qa_error_set(error, "cannot tell the speed of this machine: its clocks stand still; "
+                                   "give --iterations-per-ms");
     if (join_cgroups(&settings->cgroup_procs, error) != 0)
         return -1;
     if (qa_run(&config, &result, error) != 0)

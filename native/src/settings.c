@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "work.h"
 
 /* Groups of options: one bit a mode, and combinations that share a heading in the help. */
 #define IN(mode) (1u << (mode))
@@ -30,7 +31,7 @@ static const struct qa_option OPTIONS[] = {
     {"cgroup-procs", QA_OPTION_TEXT_LIST, "PATH", NULL, 0, 0, IN_LOADS, FIELD(cgroup_procs),
      "join this cgroup before starting threads: its cgroup.procs file, or v1 tasks file;\n"
      "      once for each hierarchy"},
-    {"iterations-per-ms", QA_OPTION_COUNT, "COUNT", NULL, 1, 1e8, IN_LOADS,
+    {"iterations-per-ms", QA_OPTION_COUNT, "COUNT", NULL, 1, (double)QA_WORK_MAX_PER_MS, IN_LOADS,
      FIELD(iterations_per_ms),
      "work of a millisecond, as an earlier run reported it; else it is measured"},
     {"exit-with-parent", QA_OPTION_FLAG, NULL, NULL, 0, 0, IN_LOADS, FIELD(exit_with_parent),

@@ -94,7 +94,7 @@ static void omission_is_not_coordinated(void)
     struct qa_run_config config = open_loop(1, 200, &demand);
 
     config.lead_ns = 0;
-    config.iterations_per_ms = qa_work_calibrate();
+    CHECK(qa_work_calibrate(&config.iterations_per_ms) == 0);
     CHECK(qa_run(&config, &result, &error) == 0);
     CHECK_U64(result.requests, 20);
     CHECK(result.latency.max > 150 * QA_NS_PER_MS);

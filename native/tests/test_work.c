@@ -43,9 +43,10 @@ static void work_can_be_stopped(void)
 
 static void calibrated_work_takes_its_time(void)
 {
-    uint64_t rate = qa_work_calibrate();
+    uint64_t rate = 0;
     uint64_t best_ns = UINT64_MAX;
 
+    CHECK(qa_work_calibrate(&rate) == 0);
     CHECK(rate > 1000);
     CHECK(rate < 100000000);
     /* The best of ten, since whatever else the CPU does only makes it slower. */
@@ -59,6 +60,97 @@ static void calibrated_work_takes_its_time(void)
     }
     CHECK(best_ns > 12 * QA_NS_PER_MS);
     CHECK(best_ns < 28 * QA_NS_PER_MS);
+}
+
+/* A machine whose work takes an exact time, and whose clocks show a part of it. */
+struct machine {
+    uint64_t steps_per_ms;
+    uint64_t cpu_tick_ns;  /* the clock of CPU time moves by this; 0: never */
+    uint64_t wall_tick_ns; /* the same for wall time */
+    uint64_t others_ns;    /* every hundredth piece of work waits so long for somebody else */
+    uint64_t steps;        /* done so far */
+    uint64_t pieces;
+};
+
+static uint64_t shown(uint64_t ns, uint64_t tick_ns)
+{
+    return tick_ns == 0 ? 0 : ns / tick_ns * tick_ns;
+}
+
+static uint64_t spent_ns(const struct machine *machine)
+{
+    return (uint64_t)((double)machine->steps * 1e6 / (double)machine->steps_per_ms);
+}
+
+static uint64_t machine_cpu_ns(void *context)
+{
+    const struct machine *machine = context;
+
+    return shown(spent_ns(machine), machine->cpu_tick_ns);
+}
+
+static uint64_t machine_wall_ns(void *context)
+{
+    const struct machine *machine = context;
+    uint64_t waited_ns = machine->pieces / 100 * machine->others_ns;
+
+    return shown(spent_ns(machine) + waited_ns, machine->wall_tick_ns);
+}
+
+static void machine_work(void *context, uint64_t iterations)
+{
+    struct machine *machine = context;
+
+    machine->steps += iterations;
+    machine->pieces++;
+}
+
+static int calibrate(struct machine machine, uint64_t *rate)
+{
+    struct qa_work_meter meter = {machine_cpu_ns, machine_wall_ns, machine_work, &machine};
+
+    return qa_work_calibrate_with(&meter, rate);
+}
+
+/* Within an eighth: a sample of eight ticks begins and ends within a piece of work of a tick. */
+static bool is_about(uint64_t found, uint64_t wanted)
+{
+    return found >= wanted - wanted / 8 && found <= wanted + wanted / 8;
+}
+
+static void a_clock_that_moves_at_ticks_is_no_hindrance(void)
+{
+    static const uint64_t TICKS_NS[] = {1, 1000, 1000000, 4000000, 10000000};
+    static const uint64_t SPEEDS[] = {20000, 400000, 1500000};
+
+    for (size_t t = 0; t < sizeof TICKS_NS / sizeof TICKS_NS[0]; t++) {
+        for (size_t s = 0; s < sizeof SPEEDS / sizeof SPEEDS[0]; s++) {
+            uint64_t rate = 0;
+
+            CHECK(calibrate((struct machine){SPEEDS[s], TICKS_NS[t], 1, 5000000, 0, 0}, &rate) ==
+                  0);
+            CHECK(is_about(rate, SPEEDS[s]));
+        }
+    }
+}
+
+static void wall_time_takes_the_place_of_a_clock_that_stands_still(void)
+{
+    uint64_t rate = 0;
+
+    CHECK(calibrate((struct machine){400000, 0, 1, 5000000, 0, 0}, &rate) == 0);
+    CHECK(is_about(rate, 400000));
+    CHECK(calibrate((struct machine){400000, 0, 4000000, 0, 0, 0}, &rate) == 0);
+    CHECK(is_about(rate, 400000));
+}
+
+static void what_no_cpu_does_is_not_believed(void)
+{
+    uint64_t rate = 7;
+
+    CHECK(calibrate((struct machine){400000, 0, 0, 0, 0, 0}, &rate) == -1);
+    CHECK(calibrate((struct machine){UINT64_C(1000000000), 1, 1, 0, 0, 0}, &rate) == -1);
+    CHECK_U64(rate, 7);
 }
 
 static void time_becomes_iterations(void)
@@ -76,6 +168,9 @@ int main(void)
     RUN(chunks_change_nothing);
     RUN(work_can_be_stopped);
     RUN(calibrated_work_takes_its_time);
+    RUN(a_clock_that_moves_at_ticks_is_no_hindrance);
+    RUN(wall_time_takes_the_place_of_a_clock_that_stands_still);
+    RUN(what_no_cpu_does_is_not_believed);
     RUN(time_becomes_iterations);
     return REPORT();
 }

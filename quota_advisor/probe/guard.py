@@ -55,13 +55,13 @@ def why_busy(
     )
 
 
-def doubts(runs: Sequence[Run], cpus: int, speeds: Sequence[int | Missing]) -> Iterator[str]:
+def doubts(runs: Sequence[Run], cpus: int, speeds: Sequence[int]) -> Iterator[str]:
     """Yield what made the figures doubtful, each with what to do about it.
 
     Args:
         runs: All runs.
         cpus: CPUs of the machine.
-        speeds: The machine's speed in steps per millisecond, as often as it was measured or tried.
+        speeds: The machine's speed in steps per millisecond, as often as it was measured.
     """
     others = [run.others_cores for run in runs]
     known = [cores for cores in others if not isinstance(cores, Missing)]
@@ -80,9 +80,8 @@ def doubts(runs: Sequence[Run], cpus: int, speeds: Sequence[int | Missing]) -> I
         )
     if len(known) < len(runs):
         yield "it is not known what else the machine did during the runs"
-    told = [speed for speed in speeds if not isinstance(speed, Missing)]
-    if told and max(told) - min(told) > SPEED_RATIO * max(told):
+    if max(speeds) - min(speeds) > SPEED_RATIO * max(speeds):
         yield (
-            f"the CPUs changed their speed by {format_ratio(1 - min(told) / max(told))}"
+            f"the CPUs changed their speed by {format_ratio(1 - min(speeds) / max(speeds))}"
             " (frequency, heat, or a neighbour on the same core): compare tiers with care"
         )

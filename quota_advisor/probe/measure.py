@@ -16,9 +16,6 @@ from quota_advisor.probe.burner import BurnerReport, Tick, run_burner
 from quota_advisor.probe.cgroup import HOST, Home
 from quota_advisor.probe.plan import WARMUP_MSEC, Limit, Load, run_sec
 
-MAX_SPEED = 100_000_000
-"""Steps in a millisecond that no CPU does; the burner takes no higher number."""
-
 _BUSY = ("user", "nice", "system", "irq", "softirq")
 
 
@@ -79,8 +76,7 @@ class Bench:
         home: Where cgroups can be made.
         load: The load.
         duration_sec: Measured time of a run.
-        speed: Of this machine, so that every run does the same work; where it is not known each
-            run finds out by itself.
+        speed: Of this machine, in steps of work a millisecond, so that every run does the same.
         on_tick: Called now and then during a run.
     """
 
@@ -88,7 +84,7 @@ class Bench:
     home: Home
     load: Load
     duration_sec: float
-    speed: int | Missing
+    speed: int
     on_tick: Tick | None = None
 
     def run(self, limit: Limit, number: int) -> Run:
@@ -117,7 +113,6 @@ class Bench:
         return Run(limit=limit, round=number, report=report, window=count(first, last), machine=use)
 
     def _arguments(self, period_usec: int) -> list[str]:
-        known = [] if isinstance(self.speed, Missing) else ["--iterations-per-ms", str(self.speed)]
         return [
             *self.load.profile.arguments(),
             *("--threads", str(self.load.threads)),
@@ -125,24 +120,19 @@ class Bench:
             *("--warmup", str(WARMUP_MSEC)),
             # Setting a limit fills its pool: the first period is not representative.
             *("--discard", f"{period_usec / 1000:g}"),
-            *known,
+            *("--iterations-per-ms", str(self.speed)),
         ]
 
 
-def calibrate(burner: Path) -> int | Missing:
+def calibrate(burner: Path) -> int:
     """Return how many steps of work this machine does in a millisecond of CPU time.
-
-    Missing where the clock of CPU time only moves at a tick, as in an emulated machine.
 
     Raises:
         BurnerError: The program failed.
     """
     short = ["burst", "--threads", "1", "--duration", "0.001", "--interval", "1", "--work", "0.001"]
     brief = [*short, "--warmup", "0", "--discard", "0", "--drain", "100"]
-    speed = run_burner(burner, brief, planned_sec=1).iterations_per_ms
-    if speed > MAX_SPEED:
-        return Missing(reason="the clock of CPU time is too coarse to tell the machine's speed")
-    return speed
+    return run_burner(burner, brief, planned_sec=1).iterations_per_ms
 
 
 def read_machine() -> NodeReading:
