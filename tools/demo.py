@@ -17,6 +17,7 @@ from quota_advisor.errors import QuotaAdvisorError
 from quota_advisor.model.limit import Bandwidth
 from quota_advisor.probe.burner import end_child, find_burner, start_burner
 from quota_advisor.probe.cgroup import Group, open_home
+from quota_advisor.probe.priority import Priority
 from quota_advisor.probe.signals import ended_by_signals, shielded
 
 LIMIT = Bandwidth(quota_usec=50_000, period_usec=100_000)
@@ -28,7 +29,12 @@ SETTLE_SEC = 0.5
 def main() -> int:
     """Start the load, audit the machine, end the load."""
     try:
-        with ended_by_signals(), open_home("demo") as home, home.group() as group:
+        # Outweighing everybody: the quota, not the crowd, must be what limits.
+        with (
+            ended_by_signals(),
+            open_home("demo", Priority.HIGH) as home,
+            home.group() as group,
+        ):
             group.set_limit(LIMIT)
             with load(group):
                 return show(group)

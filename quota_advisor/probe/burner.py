@@ -167,7 +167,11 @@ def start_burner(command: Sequence[str], *, nice: int = 0) -> subprocess.Popen[s
         raise BurnerError(f"{command[0]}: {(error.strerror or str(error)).lower()}") from error
     if nice:
         # Threads inherit it, and there are none before the calibration is over.
-        os.setpriority(os.PRIO_PROCESS, child.pid, nice)
+        try:
+            os.setpriority(os.PRIO_PROCESS, child.pid, nice)
+        except OSError as error:
+            end_child(child)
+            raise BurnerError(f"{command[0]}: its priority cannot be changed") from error
     return child
 
 

@@ -112,7 +112,7 @@ class Group:
         Raises:
             SandboxError: The kernel refuses the values, or knows no burst.
         """
-        burst_file = "cpu.cfs_burst_us" if self.hierarchy.version == 1 else "cpu.max.burst"
+        burst_file = burst_file_of(self.hierarchy)
         has_burst = (self.directories[0] / burst_file).exists()
         if burst_usec and not has_burst:
             raise SandboxError(
@@ -197,6 +197,11 @@ def open_home(kind: str = "probe", priority: Priority = Priority.NORMAL) -> Iter
     else:
         with _scope(hierarchy, kind, priority) as path:
             yield Home(hierarchy=hierarchy, path=path, kind=kind, priority=priority, left=left)
+
+
+def burst_file_of(hierarchy: CpuHierarchy) -> str:
+    """Return the name of the file that a burst is written to."""
+    return "cpu.cfs_burst_us" if hierarchy.version == 1 else "cpu.max.burst"
 
 
 def _bases(hierarchy: CpuHierarchy) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ class Forms:
         systemd: Lines of a unit file.
         cpu_max: Text of ``cpu.max``.
         kubernetes: ``limits.cpu``.
-        compose: ``cpus``.
+        compose: ``cpus``; quota and period where the period is not the usual one.
         burst: Text of ``cpu.max.burst``; empty without a burst.
     """
 
@@ -37,10 +37,13 @@ def forms(limit: Limit) -> Forms:
     if period != DEFAULT_PERIOD_USEC:
         lines.append(f"CPUQuotaPeriodSec={period / 1000:g}ms")
     millicores = math.ceil(quota * 1000 / period)
+    compose = f'cpus: "{millicores / 1000:g}"'
+    if period != DEFAULT_PERIOD_USEC:
+        compose = f"cpu_quota: {quota}; cpu_period: {period}"
     return Forms(
         systemd=tuple(lines),
         cpu_max=f"{quota} {period}",
         kubernetes=f"{millicores}m",
-        compose=f'cpus: "{millicores / 1000:g}"',
+        compose=compose,
         burst=str(limit.burst_usec) if limit.burst_usec else "",
     )

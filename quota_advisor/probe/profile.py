@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import pydantic
 import yaml
@@ -83,6 +83,12 @@ class Burst(_Profile):
     jitter_ms: Milliseconds = 0.0
     jitter_per_thread: bool = False
     drain_ms: Milliseconds = 1000.0
+
+    @pydantic.model_validator(mode="after")
+    def _starts_keep_their_order(self) -> Self:
+        if self.jitter_ms > self.interval_ms / 2:
+            raise ValueError("jitter_ms is more than half of interval_ms")
+        return self
 
     @property
     def mean_cores(self) -> float:
@@ -169,10 +175,13 @@ def load_profile(path: Path) -> Profile:
         UsageError: It cannot be read, has unknown or missing keys, or a value out of range.
     """
     data = _read(path)
-    kind = _KINDS.get(str(data.get("mode")))
-    if kind is None:
-        hint = did_you_mean(str(data.get("mode")), _KINDS) or f"choose from {', '.join(_KINDS)}"
-        raise UsageError(f"{path}: mode: there is no mode {data.get('mode')!r}", hint=hint)
+    mode = data.get("mode")
+    if not isinstance(mode, str) or mode not in _KINDS:
+        # Only words are shown: what a few aliases stand for may be endless.
+        word = mode if isinstance(mode, str) else ""
+        hint = did_you_mean(word, _KINDS) or f"choose from {', '.join(_KINDS)}"
+        raise UsageError(f"{path}: mode: there is no mode {word!r}", hint=hint)
+    kind = _KINDS[mode]
     try:
         profile = kind.model_validate(data)
     except pydantic.ValidationError as error:
@@ -180,7 +189,10 @@ def load_profile(path: Path) -> Profile:
     if profile.name != path.stem:
         raise UsageError(f"{path}: name {profile.name!r} must equal the file name")
     if isinstance(profile, Trace):
-        return profile.model_copy(update={"trace": path.parent / profile.trace})
+        trace = path.parent / profile.trace
+        if not trace.is_file():
+            raise UsageError(f"{path}: trace: {trace} is no file")
+        return profile.model_copy(update={"trace": trace})
     return profile
 
 
@@ -212,4 +224,5 @@ def _complaint(path: Path, error: pydantic.ValidationError, kind: type[_Profile]
         return UsageError(f"{path}: unknown key {place!r}", hint=hint)
     if first["type"] == "missing":
         return UsageError(f"{path}: the key {place!r} is missing")
-    return UsageError(f"{path}: {place}: {first['msg'].lower()}")
+    complaint = first["msg"].removeprefix("Value error, ")
+    return UsageError(f"{path}: {place}: {complaint.lower()}" if place else f"{path}: {complaint}")

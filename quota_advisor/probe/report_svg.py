@@ -103,7 +103,7 @@ def _footnotes(result: Result) -> list[str]:
         keys.append("vertical bars: lowest to highest round")
     if _proportional(result):
         keys.append("dashed: in proportion to the quota")
-    return ["; ".join(keys), *result.notes[:1]]
+    return ["; ".join(keys), *([result.load.fitted] if result.load.fitted else [])]
 
 
 def _only_quota(result: Result) -> bool:

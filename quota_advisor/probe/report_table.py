@@ -11,12 +11,12 @@ from quota_advisor.probe.forms import Forms, forms
 from quota_advisor.probe.report_plot import plot
 from quota_advisor.probe.result import Result
 from quota_advisor.probe.slo import CONFIDENCE, Answer, Knob, Trial, least_share
-from quota_advisor.probe.summary import Figure, TierSummary, summarise
+from quota_advisor.probe.summary import Figure, TierSummary, figure, summarise
 from quota_advisor.units import format_cores, format_ratio, format_usec
 
 MAX_REMARKS = 5
 MARGIN, COLUMN = 22, 17
-"""Columns of text that the names of the rows, and one tier, take."""
+"""Columns of text that the names of the rows, and one tier at least, take."""
 
 NOT_KNOWN = "n/a"
 
@@ -66,7 +66,8 @@ def answer_lines(answer: Answer) -> Iterator[str]:
         )
         return
     yield (
-        f"{answer.target} is kept from {_setting(found, answer.knob)}:"
+        f"{answer.target} is kept {'from' if answer.knob is Knob.QUOTA else 'with'}"
+        f" {_setting(found, answer.knob)}:"
         f" in {found.met} of {len(found.runs)} runs ({_range(found, answer)})"
     )
     yield f"  {_confidence(found, answer)}"
@@ -93,7 +94,8 @@ def _setting(trial: Trial, knob: Knob) -> str:
         case Knob.QUOTA:
             return format_cores(trial.limit.tier_cores)
         case Knob.BURST:
-            return f"a burst of {format_usec(trial.limit.burst_usec)}"
+            burst = trial.limit.burst_usec
+            return f"a burst of {format_usec(burst)}" if burst else "no burst"
         case Knob.PERIOD:
             return f"a period of {format_usec(trial.limit.bandwidth.period_usec)}"
 
@@ -141,7 +143,9 @@ def _trials(answer: Answer) -> str:
 
 def _tables(result: Result, width: int) -> Iterator[str]:
     """Yield tables with as many tiers side by side as there is room for."""
-    room = max((width - MARGIN) // COLUMN, 1) if width else len(result.tiers)
+    cells = (read(tier) for read in _ROWS.values() for tier in result.tiers)
+    column = max(COLUMN, max(map(len, cells)) + 2)
+    room = max((width - MARGIN) // column, 1) if width else len(result.tiers)
     for first in range(0, len(result.tiers), room):
         yield _table(result, result.tiers[first : first + room])
 
@@ -196,8 +200,7 @@ def _plain(value: float) -> str:
 
 def _used(tier: TierSummary, result: Result) -> str:
     ratios = [result.verdict(run).quota_used_ratio for run in tier.runs]
-    known = sorted(ratio for ratio in ratios if not isinstance(ratio, Missing))
-    return format_ratio(known[len(known) // 2]) if known else NOT_KNOWN
+    return _shown(figure(ratios), format_ratio)
 
 
 _ROWS: dict[str, Callable[[TierSummary], str]] = {

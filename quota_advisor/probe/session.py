@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import quota_advisor
-from quota_advisor.model.limit import Missing
+from quota_advisor.model.limit import DEFAULT_PERIOD_USEC
 from quota_advisor.probe.burner import Tick, find_burner
-from quota_advisor.probe.cgroup import Home, open_home
+from quota_advisor.probe.cgroup import Home, burst_file_of, open_home
 from quota_advisor.probe.guard import doubts, refuse_when_busy
 from quota_advisor.probe.measure import Bench, Measure, Run, calibrate
 from quota_advisor.probe.plan import Limit, Load, Timing, run_sec
@@ -145,7 +145,7 @@ def _result(
     order: Order,
     home: Home,
     runs: Sequence[Run],
-    speeds: Sequence[int | Missing],
+    speeds: Sequence[int],
     answer: Answer | None,
 ) -> Result:
     return Result(
@@ -181,6 +181,17 @@ def _notes(order: Order, home: Home, runs: Sequence[Run]) -> Iterator[str]:
         yield (
             f"{above[0]} above the measured cgroup has a limit of {format_cores(above[1].cores)}:"
             " tiers beyond it measure that one"
+        )
+    limits = [run.limit for run in runs]
+    if any(limit.bandwidth.period_usec != DEFAULT_PERIOD_USEC for limit in limits):
+        yield (
+            "in Kubernetes the period is set for a whole node: cpuCFSQuotaPeriod of the kubelet,"
+            " with its feature gate CustomCPUCFSQuotaPeriod"
+        )
+    if any(limit.burst_usec for limit in limits):
+        yield (
+            "systemd, Kubernetes and compose have no key for burst: it is written to"
+            f" {burst_file_of(home.hierarchy)} of the cgroup"
         )
     fewest = min(run.report.lat_samples for run in runs)
     if fewest < FEW_SAMPLES:

@@ -70,6 +70,9 @@ def test_a_file_is_a_profile_too(tmp_path: Path) -> None:
 
 def test_a_trace_lies_beside_its_profile(tmp_path: Path) -> None:
     text = GOOD.replace("burst", "trace").replace("interval_ms: 100\nwork_ms: 20", "trace: my.txt")
+    with pytest.raises(UsageError, match=r"mine.yaml: trace: .*my.txt is no file"):
+        load_profile(write(tmp_path, text))
+    (tmp_path / "my.txt").touch()
 
     profile = load_profile(write(tmp_path, text))
 
@@ -83,12 +86,14 @@ def test_a_trace_lies_beside_its_profile(tmp_path: Path) -> None:
         (("work_ms", "work_msec"), "unknown key 'work_msec': did you mean 'work_ms'?"),
         (("title: Mine\n", ""), "the key 'title' is missing"),
         (("mode: burst", "mode: bursts"), "no mode 'bursts': did you mean 'burst'?"),
-        (("mode: burst\n", ""), "no mode None: choose from saturate, burst, trace"),
+        (("mode: burst\n", ""), "no mode '': choose from saturate, burst, trace"),
         (("threads: 4", "threads: 0"), "threads: input should be greater than or equal to 1"),
         (("threads: 4", "threads: 2000"), "threads: input should be less than or equal to 1024"),
         (("[1, 2]", "[1, 0]"), "tiers.1: input should be greater than 0"),
         (("[1, 2]", "[]"), "tiers: tuple should have at least 1 item"),
         (("[1, 2]", "[.nan]"), "tiers.0: input should be a finite number"),
+        (("interval_ms: 100", "interval_ms: 100\njitter_ms: 51"), "more than half of interval_ms"),
+        (("mode: burst", "mode: [burst]"), "no mode ''"),
         (("name: mine", "name: yours"), "name 'yours' must equal the file name"),
         ((GOOD, "- a list"), "a profile is a mapping"),
         ((GOOD, "{"), "no YAML"),

@@ -3,10 +3,12 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import pytest
 
+from quota_advisor.probe.plan import limit_of
 from quota_advisor.probe.report_plot import plot
 from quota_advisor.probe.reports import FORMATS, render
 from tests.probe.conftest import NOT_REPORTED, MakeResult, MakeRun
@@ -96,6 +98,26 @@ def test_many_tiers_are_folded_to_the_width_of_a_terminal(
 
     assert sum(line.startswith("p99 ms") for line in tables) == 4
     assert all(len(line) <= 80 for line in tables)
+
+
+def test_wide_cells_are_folded_too(make_result: MakeResult, make_run: MakeRun) -> None:
+    runs = [replace(make_run(), limit=limit_of(cores, 20_000)) for cores in (0.5, 1, 2)]
+
+    tables = render("table", make_result(runs), width=80).split("latency, ms")[0].splitlines()[1:]
+
+    assert sum("CPUQuotaPeriodSec=20ms" in line for line in tables) == 3
+    assert all(len(line) <= 80 for line in tables)
+
+
+def test_limits_that_not_everybody_can_write_are_written_as_far_as_they_can(
+    make_result: MakeResult, make_run: MakeRun
+) -> None:
+    run = replace(make_run(), limit=limit_of(0.5, 20_000))
+
+    text = render("table", make_result([run]))
+
+    assert "CPUQuota=50%; CPUQuotaPeriodSec=20ms" in text
+    assert "cpu_quota: 10000; cpu_period: 20000" in text
 
 
 def test_a_plot_follows_on_a_terminal_and_fits_it(make_result: MakeResult) -> None:

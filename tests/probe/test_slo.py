@@ -200,5 +200,5 @@ def test_a_burst_is_part_of_the_answer(make_run: MakeRun) -> None:
     answer = Search(measure, TARGET, Knob.BURST, limits, 2).run()
     lines = list(answer_lines(answer))
 
-    assert "from a burst of 25 ms" in lines[0]
+    assert "with a burst of 25 ms" in lines[0]
     assert "cpu.max     50000 100000, cpu.max.burst 25000" in lines[3]
