@@ -20,6 +20,8 @@ UNIT_SECTIONS = {
 }
 """Unit types that have a cgroup, and the section that holds their CPU keys."""
 
+_NOT_TOLD = Missing(reason="not told by the manager")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwallowedLine:
@@ -200,6 +202,12 @@ class UnitProperties:
         period_usec: ``CPUQuotaPeriodUSec`` as configured, not as clamped.
         cpu_weight: ``CPUWeight``.
         allowed_cpus: ``AllowedCPUs=`` as CPU numbers; empty when not set.
+        startup_cpu_weight, startup_allowed_cpus: The same while the machine starts or stops.
+        effective_cpus: CPUs that the unit may run on now; empty without a cpuset of its own.
+        cpu_accounting: ``CPUAccounting``.
+        cpu_usage_nsec: ``CPUUsageNSec``.
+        delegate_controllers: Controllers that the unit hands on to its sub-cgroups.
+        unit_file_state: ``enabled``, ``static``, ``masked`` …; empty without a unit file.
         sources: Where the CPU properties were read.
     """
 
@@ -219,6 +227,13 @@ class UnitProperties:
     period_usec: int | Unset | Missing
     cpu_weight: int | Unset | Missing
     allowed_cpus: tuple[int, ...] | Missing
+    startup_cpu_weight: int | Unset | Missing = _NOT_TOLD
+    startup_allowed_cpus: tuple[int, ...] | Missing = _NOT_TOLD
+    effective_cpus: tuple[int, ...] | Missing = _NOT_TOLD
+    cpu_accounting: bool | Missing = _NOT_TOLD
+    cpu_usage_nsec: int | Missing = _NOT_TOLD
+    delegate_controllers: tuple[str, ...] = ()
+    unit_file_state: str = ""
     sources: tuple[Source, ...] = ()
 
     @property

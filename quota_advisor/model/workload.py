@@ -91,11 +91,14 @@ class Workload:
 
     @property
     def cpus_available(self) -> int:
-        """Number of CPUs that the workload may run on: its cpuset, else the node's."""
+        """Number of CPUs that the workload may run on: by its cpuset, its manager, or the node."""
         online = set(self.node.cpus_online)
         for group in self.lineage:
             if isinstance(group.cpus, tuple) and group.cpus:
                 return len(online & set(group.cpus)) or len(group.cpus)
+        told = isinstance(self.properties, UnitProperties) and self.properties.effective_cpus
+        if isinstance(told, tuple) and told:
+            return len(online & set(told)) or len(told)
         return len(online)
 
     @property

@@ -29,18 +29,25 @@ from quota_advisor.model.limit import Bandwidth, Missing, Unlimited, Unset
 API: Mapping[str, object] = {
     "ActiveState": "active",
     "AllowedCPUs": b"\x05\x80",
+    "CPUAccounting": True,
     "CPUQuotaPerSecUSec": 500_000,
     "CPUQuotaPeriodUSec": 20_000,
+    "CPUUsageNSec": 1_500_000_000,
     "CPUWeight": 200,
     "ControlGroup": "/system.slice/api.service",
     "Delegate": True,
+    "DelegateControllers": ["cpu", "memory"],
     "DropInPaths": ["/etc/systemd/system/api.service.d/10-cpu.conf"],
+    "EffectiveCPUs": b"\x05",
     "FragmentPath": "/etc/systemd/system/api.service",
     "LoadState": "loaded",
     "NeedDaemonReload": True,
     "Restart": "always",
     "Slice": "system.slice",
+    "StartupAllowedCPUs": b"\x01",
+    "StartupCPUWeight": 900,
     "Transient": False,
+    "UnitFileState": "enabled",
 }
 
 
@@ -115,6 +122,11 @@ def test_every_property_of_a_unit_becomes_its_fact() -> None:
     assert unit.period_usec == 20_000
     assert unit.cpu_weight == 200
     assert unit.allowed_cpus == (0, 2, 15)
+    assert (unit.startup_cpu_weight, unit.startup_allowed_cpus) == (900, (0,))
+    assert (unit.effective_cpus, unit.cpu_accounting) == ((0, 2), True)
+    assert unit.cpu_usage_nsec == 1_500_000_000
+    assert unit.delegate_controllers == ("cpu", "memory")
+    assert unit.unit_file_state == "enabled"
     assert unit.limit == Bandwidth(quota_usec=10_000, period_usec=20_000)
 
 
@@ -125,7 +137,12 @@ def test_every_cpu_property_names_its_source_and_raw_value() -> None:
         ("api.service CPUQuotaPerSecUSec", "500000"),
         ("api.service CPUQuotaPeriodUSec", "20000"),
         ("api.service CPUWeight", "200"),
+        ("api.service StartupCPUWeight", "900"),
         ("api.service AllowedCPUs", "0x8005"),
+        ("api.service StartupAllowedCPUs", "0x01"),
+        ("api.service EffectiveCPUs", "0x05"),
+        ("api.service CPUAccounting", "True"),
+        ("api.service CPUUsageNSec", "1500000000"),
     ]
 
 
@@ -136,6 +153,7 @@ def test_the_largest_number_means_infinite_or_not_set() -> None:
             **API,
             "CPUQuotaPerSecUSec": UINT64_MAX,
             "CPUQuotaPeriodUSec": UINT64_MAX,
+            "CPUUsageNSec": UINT64_MAX,
             "CPUWeight": UINT64_MAX,
             "AllowedCPUs": b"",
         },
@@ -145,6 +163,7 @@ def test_the_largest_number_means_infinite_or_not_set() -> None:
     assert unit.quota_per_sec_usec == Unlimited()
     assert unit.period_usec == Unset()
     assert unit.cpu_weight == Unset()
+    assert isinstance(unit.cpu_usage_nsec, Missing)
     assert unit.allowed_cpus == ()
 
 
@@ -180,6 +199,7 @@ def test_a_unit_without_any_property_is_empty_and_not_an_error() -> None:
     assert unit.control_group == ""
     assert unit.drop_in_paths == ()
     assert isinstance(unit.quota_per_sec_usec, Missing)
+    assert isinstance(unit.cpu_accounting, Missing)
     assert unit.sources == ()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -270,6 +271,16 @@ def test_the_tightest_limit_on_the_way_up_counts(
     tmp_path: Path, own: str | Missing, above: str | Missing, expected: object
 ) -> None:
     assert tightest(tmp_path, own, above) == expected
+
+
+def test_without_a_cpuset_the_manager_tells_the_cpus(tmp_path: Path) -> None:
+    api = at(joined(tmp_path, {API: LIMITED}, {"api.service": UnitCase(quota="80%")}), API)
+    assert api.cpus_available == 8
+    assert api.unit is not None
+    assert isinstance(api.properties, UnitProperties)
+    told = dataclasses.replace(api.properties, effective_cpus=(1, 2, 3))
+    unit = dataclasses.replace(api.unit, properties=told)
+    assert dataclasses.replace(api, unit=unit).cpus_available == 3
 
 
 @pytest.mark.parametrize(

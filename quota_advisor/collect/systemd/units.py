@@ -18,12 +18,22 @@ from quota_advisor.model.limit import Missing, Unlimited, Unset
 from quota_advisor.model.source import Source, SourceKind
 from quota_advisor.model.unit import UNIT_SECTIONS, UnitProperties
 
-_Infinity = TypeVar("_Infinity", Unlimited, Unset)
+_Infinity = TypeVar("_Infinity", Unlimited, Unset, Missing)
 
 UINT64_MAX = 2**64 - 1
 """systemd's infinity of a time, and its "not set" of a weight or a period."""
 
-CPU_PROPERTIES = ("CPUQuotaPerSecUSec", "CPUQuotaPeriodUSec", "CPUWeight", "AllowedCPUs")
+CPU_PROPERTIES = (
+    "CPUQuotaPerSecUSec",
+    "CPUQuotaPeriodUSec",
+    "CPUWeight",
+    "StartupCPUWeight",
+    "AllowedCPUs",
+    "StartupAllowedCPUs",
+    "EffectiveCPUs",
+    "CPUAccounting",
+    "CPUUsageNSec",
+)
 
 WANTED = frozenset(
     {
@@ -31,6 +41,7 @@ WANTED = frozenset(
         "ActiveState",
         "ControlGroup",
         "Delegate",
+        "DelegateControllers",
         "DropInPaths",
         "FragmentPath",
         "LoadState",
@@ -38,6 +49,7 @@ WANTED = frozenset(
         "Restart",
         "Slice",
         "Transient",
+        "UnitFileState",
     }
 )
 """Every property that becomes a fact."""
@@ -130,6 +142,13 @@ def decode_unit(unit: ListedUnit, properties: Properties, manager: Manager) -> U
         period_usec=_number(properties, "CPUQuotaPeriodUSec", Unset()),
         cpu_weight=_number(properties, "CPUWeight", Unset()),
         allowed_cpus=_cpus(properties, "AllowedCPUs"),
+        startup_cpu_weight=_number(properties, "StartupCPUWeight", Unset()),
+        startup_allowed_cpus=_cpus(properties, "StartupAllowedCPUs"),
+        effective_cpus=_cpus(properties, "EffectiveCPUs"),
+        cpu_accounting=_flag(properties, "CPUAccounting"),
+        cpu_usage_nsec=_number(properties, "CPUUsageNSec", _NOT_COUNTED),
+        delegate_controllers=_texts(properties, "DelegateControllers"),
+        unit_file_state=_text(properties, "UnitFileState"),
         sources=_sources(unit.name, properties),
     )
 
@@ -139,6 +158,9 @@ def decode_cpus(mask: bytes) -> tuple[int, ...]:
     return tuple(
         index * 8 + bit for index, byte in enumerate(mask) for bit in range(8) if byte >> bit & 1
     )
+
+
+_NOT_COUNTED = Missing(reason="the manager counts no CPU time of this unit")
 
 
 def _number(properties: Properties, name: str, infinity: _Infinity) -> int | _Infinity | Missing:
@@ -154,6 +176,11 @@ def _number(properties: Properties, name: str, infinity: _Infinity) -> int | _In
 def _cpus(properties: Properties, name: str) -> tuple[int, ...] | Missing:
     value = properties.get(name)
     return decode_cpus(value) if isinstance(value, bytes) else _missing(properties, name)
+
+
+def _flag(properties: Properties, name: str) -> bool | Missing:
+    value = properties.get(name)
+    return value if isinstance(value, bool) else _missing(properties, name)
 
 
 def _missing(properties: Properties, name: str) -> Missing:
