@@ -19,6 +19,7 @@ from quota_advisor.model.finding import (
     Subject,
     SuppressedFinding,
 )
+from quota_advisor.model.lint import UnitCase
 from quota_advisor.model.report import Results
 from quota_advisor.model.source import Location
 from quota_advisor.model.unit import Suppression, UnitConfig
@@ -103,6 +104,23 @@ def check(subject_type: type[S]) -> Callable[[Callable[[S, Rule], Verdicts]], Ch
     return register
 
 
+COUNTERPARTS: dict[str, tuple[type, Check]] = {}
+"""Second checks of rules about what runs: they judge the same in files, before it runs."""
+
+
+def counterpart(subject_type: type[S]) -> Callable[[Callable[[S, Rule], Verdicts]], Check]:
+    """Register a second check under the rule id that its name spells, for another type."""
+
+    def register(function: Callable[[S, Rule], Verdicts]) -> Check:
+        rule_id = function.__name__.replace("_", "-")
+        if rule_id in COUNTERPARTS:
+            raise ValueError(f"two checks in files claim rule {rule_id!r}")
+        COUNTERPARTS[rule_id] = (subject_type, function)
+        return function
+
+    return register
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """Something to judge, with what belongs to it.
@@ -151,7 +169,12 @@ class Plan:
     def checks_for(self, judged: type) -> tuple[tuple[Rule, Check], ...]:
         """Return rules with their checks, in the order of the catalog."""
         if judged not in self._by_type:
-            known = ((rule, *CHECKS[rule_id]) for rule_id, rule in self._catalog.items())
+            known = [
+                (rule, *registry[rule_id])
+                for rule_id, rule in self._catalog.items()
+                for registry in (CHECKS, COUNTERPARTS)
+                if registry is CHECKS or rule_id in registry
+            ]
             self._by_type[judged] = tuple(
                 (rule, function)
                 for rule, subject_type, function in known
@@ -173,7 +196,7 @@ def run(scopes: Sequence[Scope], rules: Catalog | Plan, config: Config) -> Resul
     seen: set[tuple[str, str, Location]] = set()
     for scope in scopes:
         for finding in _judge(scope, plan, results, ledger):
-            if finding.location is not None and isinstance(scope.judged, UnitConfig):
+            if finding.location is not None and isinstance(scope.judged, _IN_SHARED_FILES):
                 key = (finding.rule, finding.message, finding.location)
                 if key in seen:
                     continue
@@ -187,7 +210,10 @@ def run(scopes: Sequence[Scope], rules: Catalog | Plan, config: Config) -> Resul
     return results
 
 
-_MEASURED = (Workload, Host)
+_MEASURED = (Workload, Host, UnitCase)
+"""What a machine shows, and files only in part."""
+
+_IN_SHARED_FILES = (UnitConfig, UnitCase)
 
 
 def _judge(scope: Scope, plan: Plan, results: Results, ledger: _Ledger) -> Iterator[Finding]:

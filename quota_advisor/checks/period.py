@@ -172,17 +172,25 @@ def quota_below_kernel_minimum(workload: Workload, _rule: Rule) -> Verdicts:
     settings = _settings(workload)
     if settings is None:
         return
-    per_sec_usec, period_usec, effective = settings
+    found = below_minimum(*settings, quota_location(workload))
+    if found is not None:
+        yield found
+
+
+def below_minimum(
+    per_sec_usec: int, period_usec: int, effective: Bandwidth, location: Location | None
+) -> Hit | None:
+    """Return what becomes of a quota below 1 ms per period; None for a larger one."""
     asked_usec = per_sec_usec * period_usec / 1_000_000
     if asked_usec >= MIN_QUOTA_USEC:
-        return
-    yield Hit(
+        return None
+    return Hit(
         message=(
             f"{per_sec_usec / 10_000:.4g} % is {asked_usec:.4g} us per"
             f" {format_usec(period_usec)}, below the kernel's 1 ms: in force is"
             f" {bandwidth_text(effective)}"
         ),
-        location=quota_location(workload),
+        location=location,
         evidence=(
             Evidence(
                 label="quota per period as configured",

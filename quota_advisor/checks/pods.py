@@ -188,12 +188,14 @@ def resource_quota_needs_limit(case: PodCase, _rule: Rule) -> Verdicts:
                 yield Hit(
                     message=(
                         f"{cpu.label} states no CPU {what}, and ResourceQuota {quota.name!r}"
-                        f" ({quota.file}:{quota.place.line}) counts {resource}: the API refuses"
-                        f" the pod{caveat}"
+                        f" counts {resource}: the API refuses the pod{caveat}"
                     ),
                     severity=Severity.WARNING if caveat else None,
                     location=pod.at(None, cpu),
-                    evidence=(Evidence(label="ResourceQuota", value=quota.name),),
+                    evidence=(
+                        Evidence(label="ResourceQuota", value=quota.name),
+                        Evidence(label="set at", value=f"{quota.file}:{quota.place.line}"),
+                    ),
                 )
 
 

@@ -15,7 +15,7 @@ from quota_advisor.catalog import Catalog
 from quota_advisor.collect.ignored import Patterns
 from quota_advisor.collect.lint_inputs import FileKind, reason
 from quota_advisor.collect.lint_pieces import Piece, read_piece
-from quota_advisor.collect.lint_units import quadlet_service
+from quota_advisor.collect.lint_units import quadlet_service, slices_above
 from quota_advisor.config import Config, apply_config, overridden
 from quota_advisor.documents.reader import Document, read_manifest, read_part, to_utf8
 from quota_advisor.documents.split import Part, documents
@@ -25,7 +25,7 @@ from quota_advisor.documents.unit_file import parse_unit_file
 from quota_advisor.engine import Plan, Scope, run
 from quota_advisor.model.finding import Skipped
 from quota_advisor.model.host import Problem
-from quota_advisor.model.lint import LintContext, PodCase, SameLimit
+from quota_advisor.model.lint import LintContext, PodCase, SameLimit, UnitCase
 from quota_advisor.model.manifest import (
     ComposeService,
     DocumentNote,
@@ -206,11 +206,13 @@ class Judge:
         """Judge the units of one tree."""
         groups: dict[int, list[Scope]] = {}
         plans: dict[int, Plan] = {}
+        known = {unit.name: unit for unit in units}
         for unit in units:
             comments = tuple(s for file in unit.files for s in file.suppressions)
+            case = UnitCase(unit, slices_above(unit, known))
             plan = self._plan(unit.files[-1].path if unit.files else unit.name)
             plans[id(plan)] = plan
-            groups.setdefault(id(plan), []).append(Scope(unit, comments))
+            groups.setdefault(id(plan), []).extend((Scope(unit, comments), Scope(case, comments)))
             _count(unit, outcome.tally)
         for key, scopes in groups.items():
             _extend(outcome.results, run(scopes, plans[key], self._settings.config))
@@ -231,7 +233,9 @@ class Judge:
                 yield Scope(document, document.suppressions)
             case Quadlet(unit=unit):
                 yield Scope(document, unit.suppressions)
-                yield Scope(quadlet_service(unit), unit.suppressions)
+                service = quadlet_service(unit)
+                yield Scope(service, unit.suppressions)
+                yield Scope(UnitCase(service, ()), unit.suppressions)
             case _:
                 pass
 

@@ -46,6 +46,34 @@ def quadlet_service(file: UnitFile) -> UnitConfig:
     return merge_unit(f"{name}.service", replace(file, assignments=kept))
 
 
+def slices_above(unit: UnitConfig, known: Mapping[str, UnitConfig]) -> tuple[UnitConfig, ...]:
+    """Return the slices above a unit that are in the input, nearest first.
+
+    Args:
+        unit: The unit; where its own file is not in the input, only a slice's name tells.
+        known: All units of its tree by name.
+    """
+    stem, _, kind = unit.name.rpartition(".")
+    path = stem.rpartition("-")[0] if kind == "slice" else _slice_of(unit).removesuffix(".slice")
+    found: list[UnitConfig] = []
+    while path:
+        if above := known.get(f"{path}.slice"):
+            found.append(above)
+        path = path.rpartition("-")[0]
+    return tuple(found)
+
+
+def _slice_of(unit: UnitConfig) -> str:
+    """Return the slice that a unit is put into, empty where that is not known."""
+    section = UNIT_SECTIONS.get(unit.name.rpartition(".")[2], "")
+    wanted = "" if isinstance(unit.fragment, Missing) or "@" in unit.name else "system.slice"
+    for file in unit.files:
+        for written in file.assignments:
+            if (written.section, written.key) == (section, "Slice") and written.value:
+                wanted = written.value
+    return "" if "%" in wanted else wanted
+
+
 _QUADLET_SECTIONS = frozenset(
     {"Container", "Pod", "Kube", "Volume", "Network", "Build", "Image", "Quadlet"}
 )

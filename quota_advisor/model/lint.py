@@ -10,6 +10,7 @@ from typing import NamedTuple
 from quota_advisor.model.finding import Subject
 from quota_advisor.model.manifest import LimitRange, Pod, ResourceQuota
 from quota_advisor.model.source import Location
+from quota_advisor.model.unit import UnitConfig
 
 
 class LimitsPolicy(StrEnum):
@@ -50,6 +51,23 @@ class PodCase(NamedTuple):
     def subject(self) -> Subject:
         """What a finding about the pod names."""
         return self.pod.subject
+
+
+class UnitCase(NamedTuple):
+    """A unit as its files have it, with the slices above it that are in the same input.
+
+    Attributes:
+        unit: The unit.
+        slices: Nearest first; those that the input does not hold are left out.
+    """
+
+    unit: UnitConfig
+    slices: tuple[UnitConfig, ...]
+
+    @property
+    def subject(self) -> Subject:
+        """What a finding about the unit names."""
+        return self.unit.subject
 
 
 class SameLimit(NamedTuple):

@@ -14,7 +14,7 @@ from quota_advisor.cli.lint_judge import Settings
 from quota_advisor.cli.linting import lint
 from quota_advisor.collect.lint_inputs import discover
 from quota_advisor.config import Config
-from quota_advisor.engine import CHECKS
+from quota_advisor.engine import CHECKS, COUNTERPARTS
 from quota_advisor.model.finding import Finding, Severity
 from quota_advisor.model.lint import LimitsPolicy, LintContext, PodCase, SameLimit
 from quota_advisor.model.manifest import ComposeService, DocumentNote, KubeletConfig, Quadlet
@@ -28,7 +28,9 @@ IN_PRACTICE = "met-in-practice"
 
 FILE_TYPES = (PodCase, SameLimit, ComposeService, DocumentNote, KubeletConfig, Quadlet)
 ABOUT_COMMENTS = ("suppression-without-reason", "unused-suppression")
-RULES = sorted(name for name, (subject, _) in CHECKS.items() if subject in FILE_TYPES)
+RULES = sorted(
+    {name for name, (subject, _) in CHECKS.items() if subject in FILE_TYPES} | COUNTERPARTS.keys()
+)
 
 
 class Expected(pydantic.BaseModel):
@@ -136,6 +138,8 @@ def test_every_finding_about_a_file_has_a_place_and_advice() -> None:
             assert finding.location.line > 0, finding
             assert _advice(finding), finding
             assert "\n" not in finding.message, finding
+            # The fingerprint is made of the message: paths would tie it to a working directory.
+            assert str(HERE) not in finding.message, finding
 
 
 def _facts(finding: Finding) -> tuple[object, ...]:
