@@ -107,6 +107,17 @@ def limit_evidence(limit: Bandwidth, source: Source | None, label: str = "limit"
     return Evidence(label=label, value=limit.cores, unit="cores", source=source)
 
 
+def ratio_evidence(workload: Workload, ratio: float, threshold: float) -> Evidence:
+    """Return the throttled share of periods as evidence."""
+    return Evidence(
+        label="throttled periods as a share of periods",
+        value=ratio,
+        unit="ratio",
+        threshold=threshold,
+        source=counter_source(workload.cgroup),
+    )
+
+
 def throttle_evidence(workload: Workload, window: CounterWindow) -> tuple[Evidence, ...]:
     """Return the kernel's counters of a window, those that were read."""
     stat, pressure = counter_source(workload.cgroup), pressure_source(workload.cgroup)

@@ -6,10 +6,10 @@ from quota_advisor.catalog import Rule
 from quota_advisor.checks.common import (
     bandwidth_text,
     binding_limit,
-    counter_source,
     limit_evidence,
     limit_source,
     quota_location,
+    ratio_evidence,
     ratio_of_enough,
 )
 from quota_advisor.engine import Hit, Skip, Verdicts, check
@@ -117,13 +117,7 @@ def burst_eligible(workload: Workload, rule: Rule) -> Verdicts:
             f" {format_ratio(mean_ratio)} of the quota: unused quota could be saved for bursts"
         ),
         evidence=(
-            Evidence(
-                label="throttled periods as a share of periods",
-                value=ratio,
-                unit="ratio",
-                threshold=rule.option("min_throttled_ratio"),
-                source=counter_source(group),
-            ),
+            ratio_evidence(workload, ratio, rule.option("min_throttled_ratio")),
             Evidence(
                 label="mean use as a share of the quota",
                 value=mean_ratio,

@@ -17,6 +17,7 @@ from quota_advisor.checks.common import (
     pressure_source,
     quota_advice,
     quota_location,
+    ratio_evidence,
     ratio_of_enough,
     ruled_out,
     throttle_evidence,
@@ -58,13 +59,7 @@ def throttled_often(workload: Workload, rule: Rule) -> Verdicts:
         severity=severity,
         location=quota_location(workload),
         evidence=(
-            Evidence(
-                label="throttled periods as a share of periods",
-                value=ratio,
-                unit="ratio",
-                threshold=bar,
-                source=counter_source(workload.cgroup),
-            ),
+            ratio_evidence(workload, ratio, bar),
             limit_evidence(limit, limit_source(workload.cgroup)),
             *throttle_evidence(workload, window),
         ),
@@ -181,13 +176,7 @@ def health_hides_throttling(workload: Workload, rule: Rule) -> Verdicts:
             f" {format_ratio(ratio)} of its periods were throttled {over(window)}"
         ),
         evidence=(
-            Evidence(
-                label="throttled periods as a share of periods",
-                value=ratio,
-                unit="ratio",
-                threshold=rule.option("min_throttled_ratio"),
-                source=counter_source(workload.cgroup),
-            ),
+            ratio_evidence(workload, ratio, rule.option("min_throttled_ratio")),
             Evidence(label="Restart", value=properties.restart),
         ),
     )

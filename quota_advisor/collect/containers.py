@@ -146,7 +146,8 @@ class _NameBook:
             self._why[engine] = f"the socket of {engine} is not there ({SOCKETS[engine][0]})"
             return
         try:
-            self._names |= dict(_engine_names(_get(self._root.real(path), "/containers/json")))
+            reply = _get(self._root.real(path), "/containers/json")
+            self._names |= dict(_listed_names(reply, "Id", "Names"))
         # A hang-up without a word is both of these; it is an answer, and a bad one.
         except (ValueError, http.client.HTTPException) as error:
             self._nonsense(engine, path, error)
@@ -159,7 +160,7 @@ class _NameBook:
             self._why.setdefault(engine, text.reason)
             return
         try:
-            stored = dict(_stored_names(_json(text)))
+            stored = dict(_listed_names(_json(text), "id", "names"))
         except ValueError as error:
             self._nonsense(engine, STORAGE, error)
         else:
@@ -259,32 +260,21 @@ def _json(text: str) -> Any:
         raise ValueError("nested too deeply") from None
 
 
-def _engine_names(reply: Any) -> Iterator[tuple[str, str]]:
-    """Yield id and name from ``GET /containers/json`` of the Docker API, which podman speaks too.
+def _listed_names(content: Any, id_key: str, names_key: str) -> Iterator[tuple[str, str]]:
+    """Yield id and first name from a list of containers.
+
+    ``Id`` and ``Names`` in ``GET /containers/json`` of the Docker API, which podman speaks too;
+    ``id`` and ``names`` in the list that containers/storage keeps.
 
     Raises:
-        ValueError: The reply is no list.
-    """
-    if not isinstance(reply, list):
-        raise ValueError("no list of containers")  # noqa: TRY004 - it is input that is wrong
-    for entry in reply:
-        names = entry.get("Names") if isinstance(entry, dict) else None
-        if isinstance(names, list) and names and isinstance(names[0], str):
-            yield str(entry.get("Id")), names[0].removeprefix("/")
-
-
-def _stored_names(content: Any) -> Iterator[tuple[str, str]]:
-    """Yield id and name from the list that containers/storage keeps.
-
-    Raises:
-        ValueError: The content is no list.
+        ValueError: It is no list.
     """
     if not isinstance(content, list):
         raise ValueError("no list of containers")  # noqa: TRY004 - it is input that is wrong
     for entry in content:
-        names = entry.get("names") if isinstance(entry, dict) else None
+        names = entry.get(names_key) if isinstance(entry, dict) else None
         if isinstance(names, list) and names and isinstance(names[0], str):
-            yield str(entry.get("id")), names[0]
+            yield str(entry.get(id_key)), names[0].removeprefix("/")
 
 
 def _bundle_names(identifier: str, config: Any) -> Iterator[tuple[str, str]]:
