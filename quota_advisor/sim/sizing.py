@@ -15,6 +15,9 @@ HEADROOM_FACTOR = 1.5
 ROUND_UP_PERCENT = 5
 """Quotas are rounded up to this, so that advice does not change with every sample."""
 
+TARGET_THROTTLED_RATIO = 0.01
+"""A quota that fits is throttled in fewer of its periods than this."""
+
 MIN_WINDOWS = 50
 """Fewer sampling windows than this make no 95th percentile worth acting on."""
 
@@ -64,7 +67,7 @@ def _advice(workload: Workload, demand: Demand) -> QuotaAdvice | Missing:
     if isinstance(advice, Missing) or not isinstance(limit, Bandwidth):
         return advice
     # What held a workload back is too small for it, whatever the 95th percentile says.
-    if not demand.censored_windows or not _throttled(workload) or advice.cores > limit.cores:
+    if not demand.censored_windows or not _misses_target(workload) or advice.cores > limit.cores:
         return advice
     advice = _size(demand, cpus, demand.max_cores, "highest")
     if isinstance(advice, Missing) or advice.cores > limit.cores:
@@ -75,13 +78,13 @@ def _advice(workload: Workload, demand: Demand) -> QuotaAdvice | Missing:
     )
 
 
-def _throttled(workload: Workload) -> bool:
+def _misses_target(workload: Workload) -> bool:
     """Whether the workload's own limit, not one further up, held it back in the window."""
     window = workload.counters
-    return isinstance(window, CounterWindow) and any(
-        isinstance(value, int) and value > 0
-        for value in (window.throttled_periods, window.throttled_usec)
-    )
+    if not isinstance(window, CounterWindow) or not isinstance(window.throttled_periods, int):
+        return False
+    periods = window.periods if isinstance(window.periods, int) else 0
+    return window.throttled_periods > TARGET_THROTTLED_RATIO * periods
 
 
 def _size(

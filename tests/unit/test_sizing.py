@@ -123,10 +123,10 @@ def test_fewer_than_fifty_windows_give_no_number(windows: int, *, enough: bool) 
         assert advice.reason == "49 windows sampled, 50 needed: watch longer"
 
 
-def held_back(p95_cores: float, max_cores: float, throttled_periods: int = 9) -> CgroupCase:
+def held_back(p95_cores: float, max_cores: float, throttled_periods: int = 90) -> CgroupCase:
     return CgroupCase(
         limit="50000 100000",
-        window=WindowCase(periods=60, throttled_periods=throttled_periods),
+        window=WindowCase(periods=600, throttled_periods=throttled_periods),
         demand=DemandCase(
             mean_cores=0.02, p95_cores=p95_cores, max_cores=max_cores, censored_windows=4
         ),
@@ -153,6 +153,15 @@ def test_a_limit_further_up_says_nothing_about_this_one() -> None:
     advice = recommend(workload(held_back(0.04, 0.52, throttled_periods=0), 8))
     assert isinstance(advice, Recommendation)
     assert advice.summary.startswith("CPUQuota=10% or more")
+
+
+@pytest.mark.parametrize(("throttled", "percent"), [(5, 10), (6, 10), (7, 80)])
+def test_the_highest_window_counts_above_one_percent_of_periods(
+    throttled: int, percent: int
+) -> None:
+    advice = recommend(workload(held_back(0.04, 0.52, throttled_periods=throttled), 8))
+    assert isinstance(advice, Recommendation)
+    assert advice.summary.startswith(f"CPUQuota={percent}% or more")
 
 
 @pytest.mark.parametrize(
