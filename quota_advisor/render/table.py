@@ -164,11 +164,13 @@ def _silent(results: Results) -> Iterator[str]:
 def _wrap(text: str, view: View, *, indent: str, hang: str) -> list[str]:
     if not view.width:
         return [indent + text]
-    return textwrap.wrap(
-        text,
+    # A percent sign stays with its number: a space that does not break holds them together.
+    lines = textwrap.wrap(
+        text.replace(" %", "\u00a0%"),
         width=max(view.width, 60),
         initial_indent=indent,
         subsequent_indent=hang,
         break_long_words=False,
         break_on_hyphens=False,
     )
+    return [line.replace("\u00a0%", " %") for line in lines]
