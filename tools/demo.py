@@ -49,10 +49,9 @@ def main() -> int:
 @contextmanager
 def load(group: Group) -> Iterator[None]:
     """Keep two threads busy in the cgroup."""
-    joins = [word for path in group.join_files for word in ("--cgroup-procs", path)]
-    command = [str(find_burner()), "saturate", "--threads", "2", "--duration", str(LOAD_SEC)]
+    arguments = ["saturate", "--threads", "2", "--duration", str(LOAD_SEC)]
     with shielded() as exposed:
-        child = start_burner([*command, "--exit-with-parent", *joins])
+        child = start_burner(find_burner(), arguments, join=group.join_files)
         try:
             with exposed():
                 wait_for_load(group, child)

@@ -36,9 +36,12 @@ static int finish_output(struct qa_error *error)
     return complain(error);
 }
 
-/* Death of the parent becomes a SIGTERM. If it died before the request, there will be no signal. */
-static int follow_parent(pid_t parent, struct qa_error *error)
+/* Death of the parent becomes a SIGTERM. If it died before the request, there will be no signal. It
+ * may even have died before this program began; only the parent itself can say who it was. */
+static int follow_parent(const struct qa_settings *settings, pid_t parent, struct qa_error *error)
 {
+    if (settings->parent != 0)
+        parent = (pid_t)settings->parent;
     if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0)
         return qa_error_set(error, "cannot follow the parent: %s", strerror(errno));
     if (getppid() != parent)
@@ -153,7 +156,7 @@ static int load(const struct qa_settings *settings, pid_t parent, struct qa_erro
     struct qa_demand demand;
     int status;
 
-    if (settings->exit_with_parent && follow_parent(parent, error) != 0)
+    if (settings->exit_with_parent && follow_parent(settings, parent, error) != 0)
         return complain(error);
     /* Wake sleepers when they are due, not up to 50 us later. Inherited by threads; a kernel that
      * refuses only makes the latencies that much longer. */

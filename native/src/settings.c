@@ -36,6 +36,8 @@ static const struct qa_option OPTIONS[] = {
      "work of a millisecond, as an earlier run reported it; else it is measured"},
     {"exit-with-parent", QA_OPTION_FLAG, NULL, NULL, 0, 0, IN_LOADS, FIELD(exit_with_parent),
      "end early when the parent thread ends"},
+    {"parent", QA_OPTION_COUNT, "PID", NULL, 1, 2147483647, IN_LOADS, FIELD(parent),
+     "with --exit-with-parent: refuse to run when the parent is no longer this process"},
     {"key-values", QA_OPTION_FLAG, NULL, NULL, 0, 0, IN_LOADS, FIELD(key_values),
      "after the JSON line, print KEY=VALUE lines: THROUGHPUT_REQ_PER_SEC, LAT_P50_NS ..."},
     {"no-json", QA_OPTION_FLAG, NULL, NULL, 0, 0, IN_LOADS, FIELD(no_json),
@@ -131,6 +133,8 @@ static int check_together(const struct qa_settings *settings, struct qa_error *e
         return qa_error_set(error, "no mode given: saturate, burst, trace or overhead");
     if (settings->mode == QA_MODE_TRACE && settings->trace == NULL)
         return qa_error_set(error, "mode trace needs --trace FILE");
+    if (settings->parent != 0 && !settings->exit_with_parent)
+        return qa_error_set(error, "--parent without --exit-with-parent means nothing");
     if (settings->no_json && !settings->key_values)
         return qa_error_set(error, "--no-json without --key-values leaves nothing to print");
     if (settings->mode == QA_MODE_BURST)

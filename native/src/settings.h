@@ -29,6 +29,7 @@ struct qa_settings {
     uint64_t iterations_per_ms; /* 0: calibrate */
     struct qa_text_list cgroup_procs;
     bool exit_with_parent;
+    uint64_t parent; /* 0: whoever it is when the program starts */
     bool key_values;
     bool no_json;
     bool help;

@@ -267,6 +267,12 @@ class Ending(BurnerCase):
         line = "burst --interval 60000 --work 1 --duration 100"
         self.assertIs(self.interrupt(signal.SIGINT, line)["interrupted"], True)
 
+    def test_another_parent(self) -> None:
+        line = f"saturate --exit-with-parent {BRIEF}"
+        self.refuse("the parent ended before", f"{line} --parent 1073741824")
+        self.report(f"{line} --parent {os.getpid()}")
+        self.refuse("--parent without", f"saturate --parent {os.getpid()}")
+
     def test_end_of_the_parent(self) -> None:
         """The shell starts the program and ends; the report comes all the same."""
         read_end, write_end = os.pipe()

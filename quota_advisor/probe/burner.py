@@ -135,10 +135,8 @@ def run_burner(
     Raises:
         BurnerError: It refused the arguments, failed, was ended, or reports something unknown.
     """
-    joins = [word for path in join for word in ("--cgroup-procs", path)]
-    command = [str(burner), *arguments, "--exit-with-parent", *joins]
     with shielded() as exposed:
-        child = start_burner(command, nice=nice)
+        child = start_burner(burner, arguments, join=join, nice=nice)
         try:
             with exposed():
                 out, complaint = _wait(child, planned_sec + GRACE_SEC, on_tick)
@@ -147,12 +145,26 @@ def run_burner(
     return _read(child.returncode, out, complaint)
 
 
-def start_burner(command: Sequence[str], *, nice: int = 0) -> subprocess.Popen[str]:
+def start_burner(
+    burner: Path, arguments: Sequence[str], *, join: Iterable[str] = (), nice: int = 0
+) -> subprocess.Popen[str]:
     """Start the program in a process group of its own: Ctrl-C at a terminal is ours to handle.
+
+    It ends when the calling thread does, however that ends. To be used with the ending signals
+    held back, and together with :func:`end_child`.
+
+    Args:
+        burner: From :func:`find_burner`.
+        arguments: Mode and options.
+        join: ``cgroup.procs`` files of the cgroup to run in, one for each hierarchy.
+        nice: Niceness to run at.
 
     Raises:
         BurnerError: It cannot be started.
     """
+    follow = ["--exit-with-parent", "--parent", str(os.getpid())]
+    joins = [word for path in join for word in ("--cgroup-procs", path)]
+    command = [str(burner), *arguments, *follow, *joins]
     try:
         child = subprocess.Popen(  # noqa: S603 - no shell, and a path of our own installation
             command,

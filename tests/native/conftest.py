@@ -14,7 +14,10 @@ import pytest
 
 from quota_advisor.collect.cgroup_tree import CpuHierarchy, find_hierarchy, join
 from quota_advisor.collect.root import HostRoot
+from quota_advisor.errors import QuotaAdvisorError
 from quota_advisor.model.limit import Missing
+from quota_advisor.probe.burner import find_burner
+from quota_advisor.probe.cgroup import open_home
 
 ROOT = HostRoot(Path("/"))
 
@@ -79,6 +82,17 @@ class Sandbox:
                 if not directory.exists():
                     break
                 time.sleep(0.02)
+
+
+@pytest.fixture(scope="session")
+def measurable() -> None:
+    """Skip where this machine cannot be measured: no burner, no root, no cgroup."""
+    try:
+        find_burner()
+        with open_home("test") as home, home.group():
+            pass
+    except QuotaAdvisorError as error:
+        pytest.skip(str(error))
 
 
 @pytest.fixture

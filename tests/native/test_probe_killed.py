@@ -14,13 +14,12 @@ from pathlib import Path
 import pytest
 
 from quota_advisor.collect.cgroup_tree import find_hierarchy
-from quota_advisor.errors import QuotaAdvisorError
 from quota_advisor.model.limit import Missing
-from quota_advisor.probe.burner import NAME, find_burner
+from quota_advisor.probe.burner import NAME
 from quota_advisor.probe.cgroup import HOST, open_home
 from quota_advisor.probe.names import owner_of
 
-pytestmark = pytest.mark.native
+pytestmark = [pytest.mark.native, pytest.mark.usefixtures("measurable")]
 
 TIMES = 50
 AT_ONCE = 5
@@ -29,16 +28,6 @@ LATEST_SEC = 2.5
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 PROBE = [sys.executable, "-m", "quota_advisor", "probe", "--force", "--tiers", "0.2"]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _machine_can_be_measured() -> None:
-    try:
-        find_burner()
-        with open_home("test") as home, home.group():
-            pass
-    except QuotaAdvisorError as error:
-        pytest.skip(str(error))
 
 
 def tops() -> list[Path]:

@@ -80,7 +80,7 @@ def test_it_is_told_what_to_join_and_to_end_with_us(tmp_path: Path) -> None:
     run_burner(burner, ["burst", "--threads", "3"], join=["/a/procs", "/b/procs"], planned_sec=1)
 
     assert (tmp_path / "arguments").read_text().split() == [
-        *("burst", "--threads", "3", "--exit-with-parent"),
+        *("burst", "--threads", "3", "--exit-with-parent", "--parent", str(os.getpid())),
         *("--cgroup-procs", "/a/procs", "--cgroup-procs", "/b/procs"),
     ]
 
