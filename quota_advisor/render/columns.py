@@ -46,7 +46,8 @@ def table_rows(
 ) -> tuple[list[str], list[list[str]]]:
     """Return headings and rows, worst first; workloads of one name are told apart by cgroup."""
     workloads = rows_worst_first(host, results, everything=everything)
-    columns = shown_columns(wide=wide)
+    told_apart = any(_is_not_as_configured(workload) for workload in workloads)
+    columns = [c for c in COLUMNS if wide or not c.wide_only or (c is CONFIGURED and told_apart)]
     bearers = Counter(workload.name for workload in workloads)
 
     def cell(workload: Workload, column: Column) -> str:
@@ -54,11 +55,6 @@ def table_rows(
         return (workload.subject.cgroup if ambiguous else None) or column.cell(workload)
 
     return [c.heading for c in columns], [[cell(w, c) for c in columns] for w in workloads]
-
-
-def shown_columns(*, wide: bool) -> list[Column]:
-    """Return the columns to show."""
-    return [column for column in COLUMNS if wide or not column.wide_only]
 
 
 def limit_text(limit: CpuLimit) -> str:
@@ -79,6 +75,14 @@ def _matters(workload: Workload) -> bool:
     """Whether a workload has a limit of its own, in its files or above it."""
     live = isinstance(workload.tightest, tuple)
     return live or isinstance(workload.configured, Bandwidth)
+
+
+def _is_not_as_configured(workload: Workload) -> bool:
+    """Whether a unit's live limit is not the configured one: another, or it does not run."""
+    wanted = workload.configured
+    limited = isinstance(wanted, Bandwidth) or isinstance(workload.limit, Bandwidth)
+    known = not isinstance(wanted, Missing)
+    return limited and known and limit_text(wanted) != limit_text(workload.limit)
 
 
 def _throttled_share(workload: Workload) -> float:
@@ -184,12 +188,13 @@ def _advice(workload: Workload) -> str:
     return ("≥ " if quota.lower_bound else "") + f"{quota.cpu_quota_percent} %"
 
 
+CONFIGURED = Column("CONFIGURED", lambda w: limit_text(w.configured), wide_only=True)
 NAME = Column("WORKLOAD", lambda w: w.name)
 
 COLUMNS = (
     Column("KIND", lambda w: w.kind, wide_only=True),
     NAME,
-    Column("CONFIGURED", lambda w: limit_text(w.configured), wide_only=True),
+    CONFIGURED,
     Column("LIMIT", lambda w: limit_text(w.limit)),
     Column("IN FORCE", _in_force, wide_only=True),
     Column("PERIOD", _period, wide_only=True),

@@ -16,7 +16,16 @@ from quota_advisor.render.view import View
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.rules.facts import CgroupCase, DemandCase, NodeCase, WindowCase, host_facts_of
+from tests.rules.facts import (
+    Case,
+    CgroupCase,
+    DemandCase,
+    NodeCase,
+    UnitCase,
+    WindowCase,
+    host_facts,
+    host_facts_of,
+)
 
 
 def cell(heading: str, group: CgroupCase, cpus: int = 4) -> str:
@@ -81,3 +90,28 @@ def test_findings_follow_the_order_of_the_table() -> None:
     table, *blocks = (block.split() for block in text.split("\n\n")[1:5])
     assert [word for word in table if word.endswith(".service")] == [block[0] for block in blocks]
     assert [block[0] for block in blocks] == ["b.service", "c.service", "a.service"]
+
+
+@pytest.mark.parametrize(
+    ("live", "quota", "shown"),
+    [
+        ("50000 100000", "50%", False),
+        ("50000 100000", "80%", True),
+        ("50000 100000", "", True),
+        ("max 100000", "80%", True),
+        ("max 100000", "", False),
+        (None, "80%", True),
+        (None, "", False),
+    ],
+)
+def test_the_configured_limit_is_shown_where_it_is_not_the_live_one(
+    tmp_path: Path, live: str | None, quota: str, *, shown: bool
+) -> None:
+    case = Case(
+        cgroups={} if live is None else {"/api.service": CgroupCase(limit=live)},
+        units={"api.service": UnitCase(quota=quota)},
+        expect=(),
+    )
+    host = join(host_facts(case, tmp_path))
+    headings, _ = table_rows(host, Results(), wide=False, everything=True)
+    assert ("CONFIGURED" in headings) is shown
