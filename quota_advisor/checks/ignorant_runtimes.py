@@ -62,7 +62,8 @@ _GO_IMAGE = re.compile(r"golang:1\.([0-9]{1,3})(?![0-9])")
 _IMAGES = (
     (re.compile(r"(^|[-_])(pytorch|torch|openblas|mkl|openmp)([-_]|$)"), _OPENMP),
     (re.compile(r"^python[0-9.]*([-_]|$)"), _PYTHON),
-    (re.compile(r"^node(js)?([-_]|$)"), _NODE),
+    # Not node-exporter, node-problem-detector and others that are about machines.
+    (re.compile(r"^node(-?[0-9]|-(slim|alpine)|$)|^nodejs([-_0-9]|$)"), _NODE),
 )
 _ANY_IMAGE = re.compile(r"python|node|torch|openblas|mkl|openmp|golang")
 """Most images are none of them, and need no closer look."""

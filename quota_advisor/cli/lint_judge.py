@@ -46,6 +46,9 @@ MARKS = (b"LimitRange", b"ResourceQuota")
 """Bytes that every file with namespace-wide settings holds: the others are not read for them."""
 
 
+KEPT_BYTES = 1 << 18
+"""What is read of one piece larger than this is kept for judging: nothing large is read twice."""
+
 MAX_REMARKS = 200
 """Remarks about one file as a text; a hostile one could ask for as many as it has bytes."""
 
@@ -147,6 +150,7 @@ class Judge:
         self._context = context
         self._overrides = _override_patterns(settings.config)
         self._plans: dict[tuple[int, ...], Plan] = {}
+        self._kept: tuple[Piece, list[Document]] | None = None
 
     def look_around(self, pieces: Iterable[Piece]) -> Surroundings:
         """Return what the pieces say about other documents; few of them need to be parsed."""
@@ -156,9 +160,19 @@ class Judge:
             with contextlib.suppress(Exception):
                 data = read_piece(piece)
                 if any(mark in data for mark in MARKS):
-                    for document in _documents(piece, data):
+                    read = list(_documents(piece, data))
+                    if piece.size > KEPT_BYTES and self._kept is None:
+                        self._kept = (piece, read)
+                    for document in read:
                         found.note(document)
         return found
+
+    def _read(self, piece: Piece, data: bytes) -> Iterable[Document]:
+        """Return the documents of a piece, read anew unless they were kept."""
+        if self._kept is None or self._kept[0] is not piece:
+            return _documents(piece, data)
+        read, self._kept = self._kept[1], None
+        return read
 
     def surround(self, surroundings: Surroundings) -> None:
         """Judge from now on with the settings of the whole input."""
@@ -186,7 +200,7 @@ class Judge:
     def _judge_piece(self, piece: Piece, data: bytes, outcome: Outcome) -> None:
         scopes: list[Scope] = []
         remarks: list[DocumentNote] = []
-        for document in _documents(piece, data):
+        for document in self._read(piece, data):
             if isinstance(document, DocumentNote):
                 remarks.append(document)
             else:

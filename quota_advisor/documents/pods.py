@@ -136,7 +136,9 @@ class _Reader:
         kind, api_version = text(root.get("kind")), text(root.get("apiVersion"))
         containers = self._containers(spec)
         annotations = self._annotations(metadata, template)
-        resources = self._resources(spec, self.path)
+        # An operator's object has containers of its own beside the resources of those it makes.
+        is_pod = kind == "Pod" or self.path != "spec"
+        resources = self._resources(spec if is_pod else {"": spec[""]}, self.path)
         self._misplaced_in_object(kind, template, spec)
         pod = Pod(
             self.source.file,

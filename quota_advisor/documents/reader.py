@@ -161,7 +161,7 @@ class _File:
     def _exact(self, part: Part, *, prune: bool) -> Tree:
         data = without_marks(self.data[part.start : part.end])
         tree = read_yaml(data, part.line, prune=prune)
-        if is_compose(tree.root):
+        if is_compose(tree.root) and (prune or b"<<" in data):
             return read_yaml(data, part.line, prune=False, written_wins=True)
         return tree
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from quota_advisor.documents.names import is_quadlet, is_unit
 from quota_advisor.documents.reader import read_file
+from quota_advisor.documents.tree import MAX_NODES
 from quota_advisor.model.manifest import DocumentNote, NoteKind, Pod, Quadlet
 from quota_advisor.model.unit import UnitFile
 
@@ -151,6 +152,23 @@ def test_hostile_files_get_one_note_and_soon(data: bytes) -> None:
 def test_a_line_of_a_hundred_megabytes_is_read_in_time() -> None:
     started = time.process_time()
     assert len(pods(POD.encode() + b"x: " + b"y" * 10**8)) == 1
+    assert time.process_time() - started < 2
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "kind: LimitRange\napiVersion: v1\nspec: [",
+        "services:\n  a: {image: x}\nx: [",
+        '{"kind": "LimitRange", "apiVersion": "v1", "spec": [',
+    ],
+)
+def test_the_most_values_that_are_taken_are_read_in_time(head: str) -> None:
+    # Keys count as well in YAML; a few values less than the bound leave room for them.
+    end = "]}" if head.startswith("{") else "]\n"
+    data = head.encode() + b"1" + b",1" * (MAX_NODES - 20) + end.encode()
+    started = time.process_time()
+    assert notes(data) == []
     assert time.process_time() - started < 2
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from quota_advisor.cli import lint_team, linting
+from quota_advisor.cli import lint_judge, lint_team, linting
 from quota_advisor.collect import lint_pieces
 from quota_advisor.collect.lint_inputs import FileKind, InputFile
 from quota_advisor.collect.lint_pieces import Piece, pieces, read_piece
+from quota_advisor.documents.reader import Document, read_manifest
 from tests.lint.conftest import Lint
 from tests.lint.samples import BAD_UNIT, deployment
 
@@ -116,3 +118,20 @@ def test_a_worker_that_fails_says_why(lint: Lint, monkeypatch: pytest.MonkeyPatc
     assert done.code == 3
     assert "ZeroDivisionError: planted" in done.err
     assert "Traceback" not in done.err
+
+
+def test_a_large_file_with_settings_of_a_namespace_is_read_once(
+    lint: Lint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads: list[str] = []
+
+    def counted(name: str, data: bytes) -> Iterator[Document]:
+        reads.append(name)
+        return read_manifest(name, data)
+
+    monkeypatch.setattr(lint_judge, "KEPT_BYTES", 100)
+    monkeypatch.setattr(lint_judge, "read_manifest", counted)
+    limits = "apiVersion: v1\nkind: LimitRange\nmetadata: {name: a}\nspec:\n  limits: []\n---\n"
+    done = lint("--jobs", "1", files={"all.yaml": limits + deployment(limit="5m")})
+    assert "limit-below-10m" in done.out
+    assert reads == ["all.yaml"]
