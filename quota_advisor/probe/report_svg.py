@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from html import escape
 
 from quota_advisor.model.limit import Missing
+from quota_advisor.probe.plan import Limit
 from quota_advisor.probe.profile import Saturate
 from quota_advisor.probe.report_plot import NAMES, decades
 from quota_advisor.probe.report_table import headline
 from quota_advisor.probe.result import Result
 from quota_advisor.probe.summary import QUANTITIES, Figure, TierSummary
+from quota_advisor.units import format_cores, format_usec
 
 WIDTH, HEIGHT = 960, 420
 TOP, BOTTOM = 96, 330
@@ -230,15 +232,29 @@ def _grid_line(panel: _Panel, y: float, label: str) -> Iterator[str]:
 
 def _x_axis(result: Result, panel: _Panel) -> Iterator[str]:
     """Yield the labels of the tiers, leaving out those for which there is no room."""
-    short = _only_quota(result)
-    yield _text(panel.left, BOTTOM + 40, "quota, cores" if short else "limit", "soft")
+    title, name = _axis(result)
+    yield _text(panel.left, BOTTOM + 40, title, "soft")
     free = float("inf")
     for x, tier in reversed(list(zip(panel.places, result.tiers, strict=True))):
-        label = f"{tier.limit.tier_cores:g}" if short else result.label(tier.limit)
+        label = name(tier.limit)
         half = len(label) * CHARACTER / 2
         if x + half < free:
             free = x - half - CHARACTER
             yield _text(x, BOTTOM + 20, label, "ink", anchor="middle")
+
+
+def _axis(result: Result) -> tuple[str, Callable[[Limit], str]]:
+    """Return the title of the horizontal axis, and how a limit is called on it."""
+    limits = [tier.limit for tier in result.tiers]
+    if _only_quota(result):
+        return "quota, cores", lambda limit: f"{limit.tier_cores:g}"
+    if len({limit.tier_cores for limit in limits}) == 1:
+        at = f"at {format_cores(limits[0].tier_cores)}"
+        if len({limit.burst_usec for limit in limits}) == 1:
+            return f"period, {at}", lambda limit: format_usec(limit.bandwidth.period_usec)
+        if len({limit.bandwidth.period_usec for limit in limits}) == 1:
+            return f"burst, {at}", lambda limit: format_usec(limit.burst_usec)
+    return "limit", result.label
 
 
 def _text(x: float, y: float, text: str, css: str, *, anchor: str = "start") -> str:

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from quota_advisor.probe.plan import limit_of
+from quota_advisor.probe.plan import Limit, limit_of
 from quota_advisor.probe.report_plot import plot
 from quota_advisor.probe.reports import FORMATS, render
 from tests.probe.conftest import NOT_REPORTED, MakeResult, MakeRun
@@ -145,6 +145,23 @@ def test_the_svg_is_one_document_that_needs_nothing_else(make_result: MakeResult
     assert ET.fromstring(text).tag == "{http://www.w3.org/2000/svg}svg"  # noqa: S314 - ours
     assert text.count("http") == 1
     assert "<script" not in text
+
+
+@pytest.mark.parametrize(
+    ("limits", "title", "label"),
+    [
+        ([limit_of(1), limit_of(2)], "quota, cores", "2"),
+        ([limit_of(1, 50_000), limit_of(1, 20_000)], "period, at 1 core", "20 ms"),
+        ([limit_of(1, 10**5, 0), limit_of(1, 10**5, 5_000)], "burst, at 1 core", "5 ms"),
+    ],
+)
+def test_the_axis_names_what_differs(
+    make_result: MakeResult, make_run: MakeRun, limits: list[Limit], title: str, label: str
+) -> None:
+    text = render("svg", make_result([replace(make_run(), limit=limit) for limit in limits]))
+
+    assert f">{title}</text>" in text
+    assert f">{label}</text>" in text
 
 
 def test_names_from_outside_are_escaped(make_result: MakeResult) -> None:
