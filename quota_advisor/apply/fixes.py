@@ -215,7 +215,12 @@ def _block(lines: Sequence[str], index: int) -> range:
 
 def _insert(lines: list[str], section: str, block: list[str], line_end: str) -> None:
     """Put lines behind the last setting of a section, which is made where there is none."""
-    ends = [end for end, inside in _settings(lines) if inside == section]
+    ends = [
+        end
+        for end, inside in _settings(lines)
+        # Behind a setting that the file leaves unfinished, the lines would become part of it.
+        if inside == section and not _is_open(lines, end)
+    ]
     if ends:
         lines[ends[-1] : ends[-1]] = block
         return
@@ -249,6 +254,12 @@ def _end(lines: Sequence[str], index: int) -> int:
         continues = _is_comment(lines[end]) or _continues(lines[end])
         end += 1
     return end
+
+
+def _is_open(lines: Sequence[str], end: int) -> bool:
+    """Whether the file ends before the setting that ends here does."""
+    last = next((line for line in reversed(lines[:end]) if not _is_comment(line)), "")
+    return end == len(lines) and _continues(last)
 
 
 def _continues(line: str) -> bool:

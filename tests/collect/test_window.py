@@ -261,7 +261,8 @@ def machine(tmp_path: Path) -> Machine:
 def _no_file_is_left_open() -> Iterator[None]:
     before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - only their number is wanted
     yield
-    assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
+    # Fewer is what the collector took meanwhile of somebody else's.
+    assert len(os.listdir("/proc/self/fd")) <= before  # noqa: PTH208
 
 
 def group_of(observed: Observed, path: str) -> CgroupFacts:

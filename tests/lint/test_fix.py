@@ -4,7 +4,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from quota_advisor.apply import fixes
@@ -245,6 +245,8 @@ def fix_all(data: bytes) -> bytes:
 
 
 @given(st.lists(LINES, max_size=14), ENDS, st.sampled_from([0, 1]))
+@example(["CPUQuota=50%", "[Service]", "AllowedCPUs=2 \\"], "\n", 0)
+@example(["CPUQuota=50%", "[Service]", "AllowedCPUs=2 \\", "# a"], "\n", 1)
 def test_fixes_end_and_change_nothing_but_what_they_say(
     lines: list[str], end: str, last: int
 ) -> None:
