@@ -115,11 +115,12 @@ def snapshot(*, output: Output, file: Path) -> int:
     """Judge a snapshot that audit host --save wrote, here or on another machine."""
     from quota_advisor.cli.judging import exit_code, judge, load_rulebook  # noqa: PLC0415
     from quota_advisor.cli.output import check_outputs, show  # noqa: PLC0415
+    from quota_advisor.collect.legible import legible  # noqa: PLC0415
     from quota_advisor.model.snapshot import load_snapshot  # noqa: PLC0415
 
     check_outputs(output)
     rulebook = load_rulebook(output)
-    report = judge(load_snapshot(file), rulebook, "audit snapshot")
+    report = judge(legible(load_snapshot(file)), rulebook, "audit snapshot")
     show(report, output)
     return exit_code(report, output, rulebook.config)
 

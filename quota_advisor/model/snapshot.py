@@ -9,7 +9,9 @@ from typing import Any, Literal
 import pydantic
 
 from quota_advisor.errors import SnapshotError
+from quota_advisor.model.cgroup import CgroupFacts, Demand
 from quota_advisor.model.host import HostFacts
+from quota_advisor.model.limit import Bandwidth
 
 FORMAT: Literal["quota-advisor/snapshot/v1"] = "quota-advisor/snapshot/v1"
 
@@ -56,8 +58,25 @@ def load_snapshot(path: Path) -> HostFacts:
             f"{path}: format {found!r}, expected {FORMAT!r}", hint="record it again with --save"
         )
     try:
-        return Snapshot.model_validate(data).facts
+        facts = Snapshot.model_validate(data).facts
     except pydantic.ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"]))
         raise SnapshotError(f"{path}: {place}: {first['msg'].lower()}") from error
+    for number, group in enumerate(facts.cgroups):
+        reason = _impossible(group)
+        if reason:
+            raise SnapshotError(f"{path}: facts.cgroups.{number}.{reason}")
+    return facts
+
+
+def _impossible(group: CgroupFacts) -> str:
+    """Return what no kernel says of a cgroup, or nothing."""
+    if not group.path.startswith("/"):
+        return f"path: {group.path!r} does not start with a slash"
+    limit, demand = group.limit, group.demand
+    if isinstance(limit, Bandwidth) and min(limit.quota_usec, limit.period_usec) <= 0:
+        return "limit: quota and period are more than nothing"
+    if isinstance(demand, Demand) and min(demand.windows, demand.interval_usec) <= 0:
+        return "demand: there is at least one window, and it has a length"
+    return ""

@@ -173,6 +173,19 @@ def test_a_snapshot_judged_elsewhere_gives_identical_findings(
     assert json.loads(again)["workloads"] == json.loads(live)["workloads"]
 
 
+def test_a_snapshot_cannot_steer_the_terminal(
+    audit: Audit, tmp_path: Path, capsys: Capture
+) -> None:
+    audit("--save", "facts.json")
+    path = tmp_path / "facts.json"
+    path.write_text(path.read_text().replace("api.service", "api\\u001b[31m\\nforged.service"))
+    capsys.readouterr()
+    run(["audit", "snapshot", str(path)])
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert r"api\x1b[31m\x0aforged.service" in out
+
+
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [

@@ -67,6 +67,16 @@ def test_storing_twice_gives_the_same_text(tmp_path: Path) -> None:
     assert dump_snapshot(load_snapshot(stored(facts, tmp_path)), "0.1.0") == text
 
 
+def changed(data: Any, **fields: object) -> Any:
+    """Change the last cgroup of a snapshot."""
+    data["facts"]["cgroups"][2] |= fields
+    return data
+
+
+def limited(quota_usec: int, period_usec: int) -> dict[str, object]:
+    return {"kind": "bandwidth", "quota_usec": quota_usec, "period_usec": period_usec}
+
+
 Change = Callable[[Any], object]
 
 
@@ -81,6 +91,9 @@ Change = Callable[[Any], object]
         (lambda d: d | {"facts": []}, "facts: "),
         (lambda d: d | {"facts": {**d["facts"], "hostname": None}}, "facts.hostname: "),
         (lambda d: d | {"facts": {**d["facts"], "cgroups": [{"path": "/"}]}}, "facts.cgroups.0."),
+        (lambda d: changed(d, path="api"), "facts.cgroups.2.path: 'api' does not start"),
+        (lambda d: changed(d, limit=limited(0, 100_000)), "facts.cgroups.2.limit: "),
+        (lambda d: changed(d, limit=limited(50_000, -1)), "facts.cgroups.2.limit: "),
         (lambda _: [], "format None"),
         (lambda _: None, "format None"),
     ],
