@@ -133,7 +133,10 @@ def _throttled_ever(workload: Workload) -> str:
 
 
 def _share_of_periods(throttled: int | Missing, periods: int | Missing) -> str:
-    if not isinstance(throttled, int) or not isinstance(periods, int) or periods <= 0:
+    if not isinstance(throttled, int) or not isinstance(periods, int):
+        return ABSENT
+    # The kernel's counters wrap: totals may be negative, or more throttled than there were.
+    if periods <= 0 or not 0 <= throttled <= periods:
         return ABSENT
     return format_ratio(throttled / periods)
 
