@@ -48,9 +48,12 @@ def ancestor_tighter(workload: Workload, _rule: Rule) -> Verdicts:
     limit, group = tightest
     if isinstance(workload.cgroup, Missing) or limit.cores >= own.cores:
         return
+    # What a longer period allows at once may be more than the own limit does.
+    briefly = limit.period_usec > own.period_usec and limit.quota_usec > own.quota_usec
+    effect = "applies for moments only" if briefly else "never applies"
     yield Hit(
         message=(
-            f"its own limit of {bandwidth_text(own)} never applies: {group.path} above it allows"
+            f"its own limit of {bandwidth_text(own)} {effect}: {group.path} above it allows"
             f" {bandwidth_text(limit)} for everything inside"
         ),
         evidence=(
