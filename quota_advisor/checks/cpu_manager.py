@@ -61,7 +61,7 @@ def static_cpu_eligible_but_throttled(case: PodCase, _rule: Rule) -> Verdicts:
         quota = kubelet_limit(cpu.limit)
         yield Hit(
             message=(
-                f"{cpu.label} can get {cpu_text(cpu.limit)} exclusive CPUs from the static CPU"
+                f"{cpu.label} can get {_count(cpu.limit, 'exclusive')} from the static CPU"
                 f" manager, and on Kubernetes {version[0]}.{version[1]} its quota of"
                 f" {format_usec(quota.quota_usec)} per {format_usec(quota.period_usec)} stays in"
                 " force beside them"
@@ -174,5 +174,9 @@ def _next_whole(millicores: int) -> int:
 
 
 def _cpus(cpu: ContainerCpu) -> str:
-    count = (cpu.request or 0) // MILLI
-    return "1 whole CPU" if count == 1 else f"{count} whole CPUs"
+    return _count(cpu.request or 0, "whole")
+
+
+def _count(millicores: int, kind: str) -> str:
+    count = millicores // MILLI
+    return f"{count} {kind} CPU{'' if count == 1 else 's'}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from quota_advisor.catalog import Rule
+from quota_advisor.checks.amounts import cpu_amount
 from quota_advisor.checks.pod_cpu import (
     ContainerCpu,
     PodCpu,
@@ -16,8 +17,9 @@ from quota_advisor.checks.pod_cpu import (
 from quota_advisor.engine import Hit, Skip, Verdicts, check
 from quota_advisor.model.finding import Evidence, Recommendation, Severity
 from quota_advisor.model.lint import LimitsPolicy, PodCase
-from quota_advisor.model.manifest import LimitRange, ResourceQuota, WrongShape
+from quota_advisor.model.manifest import LimitRange, ResourceQuota, Scalar, WrongShape
 from quota_advisor.model.qos import (
+    MILLI,
     running_millicores,
     starting_millicores,
 )
@@ -197,6 +199,67 @@ def resource_quota_needs_limit(case: PodCase, _rule: Rule) -> Verdicts:
                         Evidence(label="set at", value=f"{quota.file}:{quota.place.line}"),
                     ),
                 )
+
+
+@check(PodCase)
+def limit_range_refuses(case: PodCase, _rule: Rule) -> Verdicts:
+    """Find amounts that a LimitRange of the same input does not allow.
+
+    Source: kubernetes ``plugin/pkg/admission/limitranger/admission.go``.
+    """
+    ranges = case.context.limit_ranges
+    limit_range = ranges.get(case.pod.namespace) if ranges else None
+    if limit_range is None:
+        return
+    pod = pod_cpu(case)
+    caveat = _same_namespace_caveat(pod, limit_range)
+    for cpu in pod.containers:
+        found = _refused_by(limit_range, cpu)
+        if found is None:
+            continue
+        what, at, evidence = found
+        yield Hit(
+            message=(
+                f"{cpu.label} has {what} of LimitRange {limit_range.name!r}: the API refuses the"
+                f" pod{caveat}"
+            ),
+            severity=Severity.WARNING if caveat else None,
+            location=pod.at(at),
+            evidence=(
+                evidence,
+                Evidence(label="set at", value=f"{limit_range.file}:{limit_range.place.line}"),
+            ),
+        )
+
+
+def _refused_by(limit_range: LimitRange, cpu: ContainerCpu) -> tuple[str, Scalar, Evidence] | None:
+    """Return what of a container's written amounts is out of bounds, where, and by how much."""
+    least, most, ratio = (
+        amount if isinstance(amount, int) else None
+        for amount in (
+            None if bound is None else cpu_amount(bound)
+            for bound in (limit_range.least, limit_range.most, limit_range.ratio)
+        )
+    )
+    amounts = (("limit", cpu.limit, cpu.limit_at), ("request", cpu.request, cpu.request_at))
+    for what, amount, at in amounts:
+        if amount is None or at is None or (cpu.limit is not None and amount > cpu.limit):
+            continue  # not written, or request-exceeds-limit tells it
+        text = f"a CPU {what} of {cpu_text(amount)}"
+        if most is not None and amount > most:
+            evidence = cpu_evidence(what, amount, most)
+            return f"{text}, above the maximum of {cpu_text(most)}", at, evidence
+        if least is not None and amount < least:
+            evidence = cpu_evidence(what, amount, least)
+            return f"{text}, below the minimum of {cpu_text(least)}", at, evidence
+    at = cpu.limit_at or cpu.request_at
+    if not ratio or not cpu.limit or not cpu.request or at is None:
+        return None
+    if cpu.limit * MILLI <= ratio * cpu.request:
+        return None
+    text = f"a CPU limit of {cpu_text(cpu.limit)} on a request of {cpu_text(cpu.request)}"
+    evidence = cpu_evidence("limit", cpu.limit, ratio * cpu.request // MILLI)
+    return f"{text}, more than the ratio of {ratio / MILLI:g}", at, evidence
 
 
 def _house_rule_is_another(case: PodCase) -> Iterator[Skip]:

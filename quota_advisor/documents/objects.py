@@ -179,13 +179,17 @@ def _limit_range(file: str, root: Mapping) -> LimitRange:
     namespace, name = _names(root)
     limit: Scalar | None = None
     request: Scalar | None = None
+    least = most = ratio = limit
     spec = root.get("spec")
     items = spec.get("limits") if type(spec) is dict else None
     for item in items[2:] if is_list(items) else ():
         if type(item) is dict and text(item.get("type")) == "Container":
             limit = limit or _cpu(item, "default") or _cpu(item, "max")
             request = request or _cpu(item, "defaultRequest") or limit or _cpu(item, "min")
-    return LimitRange(file, namespace, name, limit, request, place(root))
+            least = least or _cpu(item, "min")
+            most = most or _cpu(item, "max")
+            ratio = ratio or _cpu(item, "maxLimitRequestRatio")
+    return LimitRange(file, namespace, name, limit, request, place(root), least, most, ratio)
 
 
 def _cpu(item: Mapping, key: str) -> Scalar | None:

@@ -190,11 +190,14 @@ class Misplaced(NamedTuple):
 
 
 class LimitRange(NamedTuple):
-    """A LimitRange's container defaults for CPU.
+    """What a LimitRange says of the CPU of containers.
 
     Attributes:
         default_limit: ``default.cpu``, which ``max.cpu`` stands in for.
         default_request: ``defaultRequest.cpu``, which default limit, then ``min.cpu`` stand in for.
+        least: ``min.cpu``.
+        most: ``max.cpu``.
+        ratio: ``maxLimitRequestRatio.cpu``.
     """
 
     file: str
@@ -203,6 +206,9 @@ class LimitRange(NamedTuple):
     default_limit: Scalar | None
     default_request: Scalar | None
     place: Place
+    least: Scalar | None = None
+    most: Scalar | None = None
+    ratio: Scalar | None = None
 
 
 class ResourceQuota(NamedTuple):
