@@ -75,8 +75,9 @@ def _table(host: Host, results: Results, view: View) -> str:
     if view.width and not view.wide:
         _fit(rows, headings, view.width)
     aligns = ["left" if h in ("KIND", "WORKLOAD", "IN FORCE") else "right" for h in headings]
+    # As a row like the others: tabulate makes columns two wider than the headings that it is told.
     return tabulate.tabulate(
-        rows, headers=headings, tablefmt="plain", colalign=aligns, disable_numparse=True
+        [headings, *rows], tablefmt="plain", colalign=aligns, disable_numparse=True
     )
 
 

@@ -115,3 +115,17 @@ def test_the_configured_limit_is_shown_where_it_is_not_the_live_one(
     host = join(host_facts(case, tmp_path))
     headings, _ = table_rows(host, Results(), wide=False, everything=True)
     assert ("CONFIGURED" in headings) is shown
+
+
+@pytest.mark.parametrize("width", [80, 100, 200])
+def test_the_table_keeps_to_the_width_of_the_terminal(tmp_path: Path, width: int) -> None:
+    demand = DemandCase(mean_cores=0.4567, p95_cores=1.2345, censored_windows=9)
+    window = WindowCase(periods=3000, throttled_periods=2000)
+    group = CgroupCase(limit="50000 100000", demand=demand, window=window)
+    name = f"a-unit-{'of-a-long-name-' * 5}.service"
+    case = Case(cgroups={f"/{name}": group}, units={name: UnitCase(quota="80%")}, expect=())
+    host = join(host_facts(case, tmp_path))
+    text = render(Report(command="test", host=host, results=Results()), View(width=width))
+    table = text.split("\n\n")[1].splitlines()
+    assert "CONFIGURED" in table[0]
+    assert max(map(len, table)) <= width
