@@ -21,6 +21,7 @@ from quota_advisor.catalog import Rule, load_catalog
 from quota_advisor.cli import cli
 from quota_advisor.config_file import ConfigFile
 from quota_advisor.model.snapshot import Snapshot
+from quota_advisor.probe.profile import ProfileFile
 from quota_advisor.render.json_v1 import ReportV1
 
 TOP = Path(__file__).resolve().parent.parent
@@ -31,6 +32,7 @@ SCHEMAS: dict[str, type[pydantic.BaseModel]] = {
     "report-v1": ReportV1,
     "snapshot-v1": Snapshot,
     "config": ConfigFile,
+    "probe-profile": ProfileFile,
 }
 
 

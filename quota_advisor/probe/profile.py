@@ -132,6 +132,11 @@ class Trace(_Profile):
 
 Profile = Saturate | Burst | Trace
 
+
+class ProfileFile(pydantic.RootModel[Annotated[Profile, pydantic.Field(discriminator="mode")]]):
+    """Load profile of quota-advisor probe."""
+
+
 _KINDS: dict[str, type[Saturate | Burst | Trace]] = {
     "saturate": Saturate,
     "burst": Burst,

@@ -114,19 +114,12 @@ class Answer:
         knob: What was changed.
         found: The candidate that keeps it, confirmed in every round; None when none does.
         trials: Every candidate that was tried, in the order of the candidates.
-        rounds: Runs that confirm a candidate.
     """
 
     target: Target
     knob: Knob
     found: Trial | None
     trials: tuple[Trial, ...]
-    rounds: int
-
-    @property
-    def runs(self) -> list[Run]:
-        """All runs, by candidate."""
-        return [run for trial in self.trials for run in trial.runs]
 
     @property
     def missed_below(self) -> Trial | None:
@@ -256,7 +249,6 @@ class Search:
             knob=self._knob,
             found=found,
             trials=tuple(self._trials[number] for number in sorted(self._trials)),
-            rounds=self._rounds,
         )
 
     def _by_majority(self, number: int) -> bool:

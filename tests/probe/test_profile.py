@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import jsonschema
 import pytest
+import yaml
 
+from quota_advisor.catalog import data_directory
 from quota_advisor.errors import UsageError
 from quota_advisor.probe.profile import (
     Burst,
@@ -44,6 +48,24 @@ def test_a_shipped_profile_is_sound(name: str) -> None:
     assert list(profile.tiers) == sorted(profile.tiers)
     if isinstance(profile, Burst):
         assert profile.mean_cores < min(profile.tiers), "an open loop would fall behind for ever"
+
+
+SCHEMA = Path(__file__).parents[2] / "docs/schema/probe-profile.json"
+
+
+@pytest.mark.parametrize("name", profile_names())
+def test_a_shipped_profile_matches_the_published_schema(name: str) -> None:
+    text = (data_directory("probes") / f"{name}.yaml").read_text(encoding="utf-8")
+
+    jsonschema.validate(yaml.safe_load(text), json.loads(SCHEMA.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize(("old", "new"), [("work_ms", "work_msec"), ("burst", "bursts")])
+def test_the_published_schema_knows_typos(old: str, new: str) -> None:
+    data = yaml.safe_load(GOOD.replace(old, new))
+
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(data, json.loads(SCHEMA.read_text(encoding="utf-8")))
 
 
 def test_the_figures_of_the_field_reports_are_in_them() -> None:
