@@ -20,6 +20,7 @@ from quota_advisor.model.finding import (
     SuppressedFinding,
 )
 from quota_advisor.model.lint import UnitCase
+from quota_advisor.model.manifest import ComposeService
 from quota_advisor.model.report import Results
 from quota_advisor.model.source import Location
 from quota_advisor.model.unit import Suppression, UnitConfig
@@ -213,7 +214,8 @@ def run(scopes: Sequence[Scope], rules: Catalog | Plan, config: Config) -> Resul
 _MEASURED = (Workload, Host, UnitCase)
 """What a machine shows, and files only in part."""
 
-_IN_SHARED_FILES = (UnitConfig, UnitCase)
+_IN_SHARED_FILES = (UnitConfig, UnitCase, ComposeService)
+"""What takes over lines of others: by drop-ins of several units, by extends and anchors."""
 
 
 def _judge(scope: Scope, plan: Plan, results: Results, ledger: _Ledger) -> Iterator[Finding]:

@@ -22,6 +22,7 @@ from quota_advisor.model.limit import (
 from quota_advisor.model.manifest import ComposeService, Scalar
 from quota_advisor.model.qos import MILLI, kubelet_limit
 from quota_advisor.sim.stall import worst_stall
+from quota_advisor.units import parse_cpu_list
 
 LIMIT = "deploy.resources.limits.cpus"
 RESERVATION = "deploy.resources.reservations.cpus"
@@ -86,6 +87,7 @@ def compose_cpu_conflict(service: ComposeService, _rule: Rule) -> Verdicts:
             (cpus, limit),
         )
     yield from _quota_conflict(service, values, cpus or limit)
+    yield from _cpuset_conflict(service, cpus or limit)
     reserved, most = _number(values, RESERVATION), limit or cpus
     if reserved and most and reserved > most:
         yield _conflict(
@@ -176,6 +178,25 @@ def _quota_conflict(
             ),
             severity=Severity.WARNING,
         )
+
+
+def _cpuset_conflict(service: ComposeService, cpus: Decimal | None) -> Iterator[Hit]:
+    """Yield a limit that the CPUs of the set cannot reach."""
+    written = service.settings.get("cpuset")
+    if written is None or cpus is None:
+        return
+    try:
+        count = len(parse_cpu_list(written.text))
+    except ValueError:
+        return
+    if 0 < count < cpus:
+        hit = _conflict(
+            service,
+            "cpuset",
+            f"cpuset holds {count} CPUs and the limit is {_text(cpus)}: the limit is never reached",
+            (Decimal(count), cpus),
+        )
+        yield replace(hit, severity=Severity.INFO)
 
 
 def _conflict(service: ComposeService, key: str, message: str, values: tuple[Decimal, ...]) -> Hit:

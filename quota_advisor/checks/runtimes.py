@@ -147,8 +147,8 @@ def fewer_threads(count: ThreadCount, millicores: int, rule: Rule) -> Recommenda
     """Return what to do about too many threads, with where the number comes from."""
     allowed, per_core = allowed_count(count, millicores, rule), _per_core(count, rule)
     because = f"{per_core:g} for each CPU"
-    if max(millicores, MILLI) / MILLI * per_core < allowed - 1:
-        because = "fewer are hardly ever of use"
+    if math.ceil(max(millicores, MILLI) / MILLI * per_core) < allowed:
+        because = f"{MIN_ALLOWED_COUNT} are never too many"
     elif millicores < MILLI:
         because += ", and what is less than one counts as one"
     return Recommendation(
