@@ -93,7 +93,7 @@ def compose_cpu_conflict(service: ComposeService, _rule: Rule) -> Verdicts:
         yield _conflict(
             service,
             RESERVATION,
-            f"{_text(reserved)} CPUs are reserved and at most {_text(most)} may be used",
+            f"the reservation is {_cpus(reserved)} and at most {_text(most)} may be used",
             (reserved, most),
         )
 
@@ -117,7 +117,7 @@ def compose_threads_exceed_cpus(service: ComposeService, rule: Rule) -> Verdicts
         yield Hit(
             message=(
                 f"{count.setting} of {count.number} exceeds the limit of"
-                f" {_text(Decimal(millicores) / MILLI)} CPUs: all busy they"
+                f" {_cpus(Decimal(millicores) / MILLI)}: all busy they"
                 f" {busy_text(millicores, stall)}"
             ),
             location=service.at(count.at),
@@ -154,7 +154,7 @@ def _quota_conflict(
         yield _conflict(
             service,
             "cpu_period",
-            f"cpu_period stands beside a limit of {_text(cpus)} CPUs: the engine refuses the pair",
+            f"cpu_period stands beside a limit of {_cpus(cpus)}: the engine refuses the pair",
             (cpus,),
         )
         return
@@ -163,8 +163,7 @@ def _quota_conflict(
         yield _conflict(
             service,
             "cpu_quota",
-            f"cpu_quota and cpu_period make {_text(same)} CPUs and the other limit is"
-            f" {_text(cpus)}",
+            f"cpu_quota and cpu_period make {_cpus(same)} and the other limit is {_text(cpus)}",
             (same, cpus),
         )
     else:
@@ -172,7 +171,7 @@ def _quota_conflict(
             _conflict(
                 service,
                 "cpu_quota",
-                f"cpu_quota agrees with the limit of {_text(cpus)} CPUs, and the engine refuses"
+                f"cpu_quota agrees with the limit of {_cpus(cpus)}, and the engine refuses"
                 " the pair all the same",
                 (same, cpus),
             ),
@@ -193,7 +192,8 @@ def _cpuset_conflict(service: ComposeService, cpus: Decimal | None) -> Iterator[
         hit = _conflict(
             service,
             "cpuset",
-            f"cpuset holds {count} CPUs and the limit is {_text(cpus)}: the limit is never reached",
+            f"cpuset holds {_cpus(Decimal(count))} and the limit is {_text(cpus)}: the limit is"
+            " never reached",
             (Decimal(count), cpus),
         )
         yield replace(hit, severity=Severity.INFO)
@@ -260,3 +260,7 @@ def _read_usec(key: str, text: str) -> _Value:
 def _text(value: Decimal) -> str:
     text = f"{value:.3f}".rstrip("0").rstrip(".")
     return text or "0"
+
+
+def _cpus(value: Decimal) -> str:
+    return f"{_text(value)} CPU{'' if value == 1 else 's'}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from quota_advisor.catalog import Rule
 from quota_advisor.checks.amounts import misread_amount
-from quota_advisor.checks.pod_cpu import cpu_evidence, cpu_text, owner, pod_cpu
+from quota_advisor.checks.pod_cpu import cpu_evidence, cpu_text, cpus_text, owner, pod_cpu
 from quota_advisor.engine import Hit, Skip, Verdicts, check
 from quota_advisor.model.finding import Evidence
 from quota_advisor.model.lint import PodCase
@@ -72,14 +72,12 @@ def limit_exceeds_node(case: PodCase, _rule: Rule) -> Verdicts:
         if limit < (LARGE_MILLICORES if node is None else node) or pod.pod.windows:
             continue
         if node is None:
-            yield Skip(
-                f"{owner(cpu)} has a limit of {cpu_text(limit)} CPUs, and no node size is given"
-            )
+            yield Skip(f"{owner(cpu)} has a limit of {cpus_text(limit)}, and no node size is given")
             continue
         yield Hit(
             message=(
                 f"the CPU limit of {cpu_text(limit)} of {owner(cpu)} has no effect: the largest"
-                f" node has {cpu_text(node)} CPUs"
+                f" node has {cpus_text(node)}"
             ),
             location=pod.at(place),
             evidence=(cpu_evidence("limit", limit, node),),
@@ -102,7 +100,7 @@ def request_exceeds_node(case: PodCase, _rule: Rule) -> Verdicts:
     if total <= bound:
         return
     if node is None:
-        yield Skip(f"the pod requests {cpu_text(total)} CPUs, and no node size is given")
+        yield Skip(f"the pod requests {cpus_text(total)}, and no node size is given")
         return
     largest = max(pod.containers, key=lambda cpu: cpu.request or 0, default=None)
     place = (
@@ -112,7 +110,7 @@ def request_exceeds_node(case: PodCase, _rule: Rule) -> Verdicts:
     )
     yield Hit(
         message=(
-            f"the pod requests {cpu_text(total)} CPUs and the largest node has {cpu_text(node)}:"
+            f"the pod requests {cpus_text(total)} and the largest node has {cpu_text(node)}:"
             " it is never scheduled"
         ),
         location=pod.at(place, largest),
@@ -144,7 +142,7 @@ def misread_cpu_amount(case: PodCase, rule: Rule) -> Verdicts:
             yield Hit(
                 message=(
                     f"the CPU {what} of {cpu.label} is {scalar.text}, which the API reads as"
-                    f" {cpu_text(trap.millicores)} CPUs: {trap.because}"
+                    f" {cpus_text(trap.millicores)}: {trap.because}"
                 ),
                 location=pod.at(scalar),
                 evidence=(

@@ -262,6 +262,13 @@ def cpu_text(millicores: int) -> str:
     return f"{millicores}m" if rest else str(whole)
 
 
+def cpus_text(millicores: int) -> str:
+    """Return an amount in a sentence: ``1500m of CPU``, ``1 CPU``, ``2 CPUs``."""
+    if millicores % MILLI:
+        return f"{millicores}m of CPU"
+    return f"{millicores // MILLI} CPU{'' if millicores == MILLI else 's'}"
+
+
 def cpu_evidence(name: str, millicores: int, threshold: int | None = None) -> Evidence:
     """Return an amount as evidence."""
     return Evidence(label=name, value=millicores, unit="millicores", threshold=threshold)

@@ -11,6 +11,7 @@ from quota_advisor.checks.pod_cpu import (
     PodCpu,
     cpu_evidence,
     cpu_text,
+    cpus_text,
     owner,
     pod_cpu,
 )
@@ -101,7 +102,7 @@ def request_exceeds_limit(case: PodCase, _rule: Rule) -> Verdicts:
         default, caveat = _default_words(pod, cpu)
         yield Hit(
             message=(
-                f"{cpu.label} requests {cpu_text(cpu.request)} of CPU, more than its limit of"
+                f"{cpu.label} requests {cpus_text(cpu.request)}, more than its limit of"
                 f" {cpu_text(cpu.limit)}{default}; the API refuses it{caveat}"
             ),
             severity=Severity.WARNING if caveat else None,
@@ -118,7 +119,7 @@ def _pod_level_order(pod: PodCpu) -> Iterator[Hit]:
     if request is not None and limit is not None and request > limit:
         yield Hit(
             message=(
-                f"the pod requests {cpu_text(request)} of CPU, more than its pod-level limit of"
+                f"the pod requests {cpus_text(request)}, more than its pod-level limit of"
                 f" {cpu_text(limit)}; the API refuses it"
             ),
             location=pod.at(pod.pod_request_at),
@@ -128,7 +129,7 @@ def _pod_level_order(pod: PodCpu) -> Iterator[Hit]:
     if request is not None and not pod.pod.partial and total > request:
         yield Hit(
             message=(
-                f"the containers request {cpu_text(total)} of CPU together, more than the"
+                f"the containers request {cpus_text(total)} together, more than the"
                 f" pod-level request of {cpu_text(request)}; the API refuses it"
             ),
             location=pod.at(pod.pod_request_at),

@@ -45,5 +45,15 @@ def _identity(finding: Finding, name_of: Callable[[str], str]) -> tuple[str, ...
         name_of(file) if file else "",
         finding.subject.kind,
         name_of(subject) if subject == file else subject,
-        _LINE_NUMBER.sub("line", finding.message),
+        _LINE_NUMBER.sub("line", _without_paths(finding, name_of)),
     )
+
+
+def _without_paths(finding: Finding, name_of: Callable[[str], str]) -> str:
+    """Return the message with other files, which evidence places by path and line, by name."""
+    message = finding.message
+    for evidence in finding.evidence:
+        path, colon, line = str(evidence.value).rpartition(":")
+        if colon and line.isdecimal() and "/" in path and path in message:
+            message = message.replace(path, name_of(path))
+    return message

@@ -120,6 +120,26 @@ def test_fingerprints_survive_a_shift_of_lines_and_tell_twins_apart(lint: Lint) 
     assert fingerprints([finding("the same on line 8")], str) == made[2:]
 
 
+def test_fingerprints_are_the_same_from_every_directory(
+    lint: Lint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def marks() -> list[str]:
+        results = json.loads(lint("--format", "sarif", str(units)).out)["runs"][0]["results"]
+        return [r["partialFingerprints"]["quotaAdvisor/v1"] for r in results]
+
+    (tmp_path / ".git").mkdir(exist_ok=True)
+    files = {"10.conf": "[Service]\nCPUQuota=20%\n", "90.conf": "[Service]\nCPUQuota=80%\n"}
+    units = Path("units")
+    lint(files={f"units/a.service.d/{name}": text for name, text in files.items()})
+    before = marks()
+    assert len(before) == 1
+    units = tmp_path / "units"
+    assert marks() == before
+    monkeypatch.chdir(units)
+    units = Path()
+    assert marks() == before
+
+
 def test_junit_counts_and_holds_everything() -> None:
     top = ET.fromstring(render("junit", report(), VIEW))  # noqa: S314 - our own
     assert top.tag == "testsuites"
