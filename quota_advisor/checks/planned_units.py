@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from quota_advisor.catalog import Rule
 from quota_advisor.checks.common import bandwidth_text, limit_evidence
 from quota_advisor.checks.period import below_minimum
+from quota_advisor.checks.runtimes import MIN_ALLOWED_COUNT
 from quota_advisor.checks.thread_counts import USUAL_PER_CORE, thread_counts
 from quota_advisor.engine import Hit, Verdicts, counterpart
 from quota_advisor.model.finding import Evidence, Recommendation
@@ -19,7 +20,6 @@ from quota_advisor.model.source import Location
 from quota_advisor.sim.stall import worst_stall
 from quota_advisor.units import format_usec
 
-MIN_ALLOWED_COUNT = 2
 _COMMAND_PREFIXES = "@-:+!|"
 
 
