@@ -78,12 +78,17 @@ class Surroundings:
     resource_quotas: dict[str, ResourceQuota] = field(default_factory=dict)
 
     def note(self, document: object) -> None:
-        """Take in a document if it is of that sort; of several the first by path counts."""
-        if isinstance(document, LimitRange):
+        """Take in a document if it is of that sort; of several the first by path counts.
+
+        Those that say nothing of CPU stand in nobody's way.
+        """
+        if isinstance(document, LimitRange) and document.is_about_cpu:
             known = self.limit_ranges.get(document.namespace)
             if known is None or _place(document) < _place(known):
                 self.limit_ranges[document.namespace] = document
-        elif isinstance(document, ResourceQuota):
+        elif isinstance(document, ResourceQuota) and (
+            document.requires_limit or document.requires_request
+        ):
             other = self.resource_quotas.get(document.namespace)
             if other is None or _place(document) < _place(other):
                 self.resource_quotas[document.namespace] = document

@@ -210,6 +210,12 @@ class LimitRange(NamedTuple):
     most: Scalar | None = None
     ratio: Scalar | None = None
 
+    @property
+    def is_about_cpu(self) -> bool:
+        """Whether it says anything of CPU."""
+        amounts = (self.default_limit, self.default_request, self.least, self.most, self.ratio)
+        return any(amount is not None for amount in amounts)
+
 
 class ResourceQuota(NamedTuple):
     """A ResourceQuota's constraints on CPU.
