@@ -9,6 +9,7 @@ interleaved, and ratios are made of medians, so that a busy machine disturbs bot
 from __future__ import annotations
 
 import argparse
+import os
 import platform
 import runpy
 import statistics
@@ -174,6 +175,8 @@ def _empty_sec() -> float:
 
 def main() -> None:
     """Print every figure."""
+    # An installed program is compiled; where this is set, a checkout would be compiled each time.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--largest", type=int, default=100_000, help="documents of the last tree")
