@@ -32,7 +32,9 @@ from quota_advisor.documents.tree import (
 _LOADER: Any = getattr(yaml, "CLoader", yaml.Loader)
 _CORE = "tag:yaml.org,2002:"
 _TEXT_TAGS = frozenset(("!", _CORE + "str"))
-_PROPERTIES = re.compile(r"(?:[&!][^\s,\[\]{}]*(?:[ \t\r\n]+(?:#[^\n]*)?)*)*")
+_PROPERTIES = r"(?:[&!][^\s,\[\]{}]*(?:[ \t\r\n]+(?:#[^\n]*)?)*)*"
+"""Anchors and tags before a node. Compiled when first met: few files have any."""
+
 _BOM = b"\xef\xbb\xbf"
 
 TEMPLATE = re.compile(rb"\{\{|\{%|<%")
@@ -154,7 +156,7 @@ class _Builder:
             return line, column
         if self._text is None:
             self._text = self._data.decode("utf-8", "replace")
-        match = _PROPERTIES.match(self._text, mark.index)
+        match = re.compile(_PROPERTIES).match(self._text, mark.index)
         if match is None or match.end() == len(self._text):
             return line, column
         skipped = match[0]
