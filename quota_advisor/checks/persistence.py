@@ -261,13 +261,7 @@ def _refused_below_ancestor(workload: Workload, group: CgroupFacts) -> _Void | N
 def _realtime(config: UnitConfig | Missing) -> bool:
     if isinstance(config, Missing):
         return False
-    policies = [
-        a.value
-        for file in config.files
-        for a in file.assignments
-        if (a.section, a.key) == ("Service", "CPUSchedulingPolicy")
-    ]
-    return bool(policies) and policies[-1] in REALTIME_POLICIES
+    return config.last("Service", "CPUSchedulingPolicy") in REALTIME_POLICIES
 
 
 def _reload_matters(workload: Workload) -> bool:

@@ -162,22 +162,22 @@ def throttled_by_ancestor(workload: Workload, rule: Rule) -> Verdicts:
 @check(Workload)
 def health_hides_throttling(workload: Workload, rule: Rule) -> Verdicts:
     """Point at a throttled service whose automatic restarts keep every dashboard green."""
-    properties, window = workload.properties, workload.counters
-    if binding_limit(workload) is None or isinstance(properties, Missing):
+    window = workload.counters
+    if binding_limit(workload) is None or isinstance(window, Missing):
         return
-    if properties.restart in ("", "no") or isinstance(window, Missing):
+    if workload.restart in ("", "no"):
         return
     ratio = ratio_of_enough(window, rule)
     if isinstance(ratio, Missing) or ratio <= rule.option("min_throttled_ratio"):
         return
     yield Hit(
         message=(
-            f"Restart={properties.restart} and an active unit look healthy while"
+            f"Restart={workload.restart} and an active unit look healthy while"
             f" {format_ratio(ratio)} of its periods were throttled {over(window)}"
         ),
         evidence=(
             ratio_evidence(workload, ratio, rule.option("min_throttled_ratio")),
-            Evidence(label="Restart", value=properties.restart),
+            Evidence(label="Restart", value=workload.restart),
         ),
     )
 

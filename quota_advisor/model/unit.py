@@ -173,6 +173,19 @@ class UnitConfig:
             return self.drop_ins
         return (self.fragment, *self.drop_ins)
 
+    def last(self, section: str, key: str) -> str:
+        """Return the last value of a key in the files, empty where there is none.
+
+        For keys whose values are taken as they stand; CPU keys are merged into :attr:`judged`.
+        """
+        values = [
+            assignment.value
+            for file in self.files
+            for assignment in file.assignments
+            if (assignment.section, assignment.key) == (section, key)
+        ]
+        return values[-1] if values else ""
+
     @property
     def limit(self) -> CpuLimit:
         """The limit that systemd would write to the kernel; missing where a file was not read."""

@@ -102,6 +102,13 @@ class Workload:
         return len(online)
 
     @property
+    def restart(self) -> str:
+        """``Restart=`` as the manager, or else the files, say; empty where neither does."""
+        if isinstance(self.properties, UnitProperties):
+            return self.properties.restart
+        return self.config.last("Service", "Restart") if isinstance(self.config, UnitConfig) else ""
+
+    @property
     def transient(self) -> bool:
         """Whether the unit was made at run time by a program."""
         return isinstance(self.properties, UnitProperties) and self.properties.transient
