@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import click
 
 import quota_advisor
-from quota_advisor.cli.streams import drop_output, say
+from quota_advisor.cli.streams import drop_output, leave, say
 from quota_advisor.errors import QuotaAdvisorError
 
 EXIT_CLEAN, EXIT_FINDINGS, EXIT_USAGE, EXIT_BLIND = 0, 1, 2, 3
@@ -74,7 +74,7 @@ def main() -> NoReturn:
     # A command lives for seconds and makes next to no cycles; the collector would walk every
     # imported object a dozen times before the first file is read.
     gc.disable()
-    sys.exit(run(sys.argv[1:]))
+    leave(run(sys.argv[1:]))
 
 
 def run(arguments: list[str]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
-from typing import TextIO
+from typing import NoReturn, TextIO
 
 import click
 
@@ -43,6 +43,19 @@ def write_report(text: str) -> None:
 def drop_output() -> None:
     """Let what is still buffered vanish. Python would complain when it closes the stream."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def leave(code: int) -> NoReturn:
+    """End the process at once, without taking modules and findings apart first.
+
+    That costs a tenth of a lint run and does nothing that was not done: files are closed, children
+    are waited for, and temporary things are removed before a command returns.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        # None where it was closed from the start; full or gone has been said where it matters.
+        with suppress(AttributeError, OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 def is_terminal(stream: TextIO | None) -> bool:
