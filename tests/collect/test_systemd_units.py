@@ -32,7 +32,6 @@ API: Mapping[str, object] = {
     "CPUAccounting": True,
     "CPUQuotaPerSecUSec": 500_000,
     "CPUQuotaPeriodUSec": 20_000,
-    "CPUUsageNSec": 1_500_000_000,
     "CPUWeight": 200,
     "ControlGroup": "/system.slice/api.service",
     "Delegate": True,
@@ -124,7 +123,6 @@ def test_every_property_of_a_unit_becomes_its_fact() -> None:
     assert unit.allowed_cpus == (0, 2, 15)
     assert (unit.startup_cpu_weight, unit.startup_allowed_cpus) == (900, (0,))
     assert (unit.effective_cpus, unit.cpu_accounting) == ((0, 2), True)
-    assert unit.cpu_usage_nsec == 1_500_000_000
     assert unit.delegate_controllers == ("cpu", "memory")
     assert unit.unit_file_state == "enabled"
     assert unit.limit == Bandwidth(quota_usec=10_000, period_usec=20_000)
@@ -142,7 +140,6 @@ def test_every_cpu_property_names_its_source_and_raw_value() -> None:
         ("api.service StartupAllowedCPUs", "0x01"),
         ("api.service EffectiveCPUs", "0x05"),
         ("api.service CPUAccounting", "True"),
-        ("api.service CPUUsageNSec", "1500000000"),
     ]
 
 
@@ -153,7 +150,6 @@ def test_the_largest_number_means_infinite_or_not_set() -> None:
             **API,
             "CPUQuotaPerSecUSec": UINT64_MAX,
             "CPUQuotaPeriodUSec": UINT64_MAX,
-            "CPUUsageNSec": UINT64_MAX,
             "CPUWeight": UINT64_MAX,
             "AllowedCPUs": b"",
         },
@@ -163,7 +159,6 @@ def test_the_largest_number_means_infinite_or_not_set() -> None:
     assert unit.quota_per_sec_usec == Unlimited()
     assert unit.period_usec == Unset()
     assert unit.cpu_weight == Unset()
-    assert isinstance(unit.cpu_usage_nsec, Missing)
     assert unit.allowed_cpus == ()
 
 

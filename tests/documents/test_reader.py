@@ -16,6 +16,9 @@ from quota_advisor.model.unit import UnitFile
 
 POD = "kind: Pod\napiVersion: v1\nmetadata: {name: é}\nspec: {containers: [{name: a, image: b}]}\n"
 
+HANG_SEC = 30
+"""No performance figure (make bench-lint prints those): what takes this long goes on for ever."""
+
 
 def notes(data: bytes | str) -> list[tuple[NoteKind, int, int]]:
     raw = data.encode() if isinstance(data, str) else data
@@ -146,13 +149,13 @@ def test_flow_style_is_no_broken_json() -> None:
 def test_hostile_files_get_one_note_and_soon(data: bytes) -> None:
     started = time.process_time()
     assert len(notes(data)) == 1
-    assert time.process_time() - started < 2
+    assert time.process_time() - started < HANG_SEC
 
 
 def test_a_line_of_a_hundred_megabytes_is_read_in_time() -> None:
     started = time.process_time()
     assert len(pods(POD.encode() + b"x: " + b"y" * 10**8)) == 1
-    assert time.process_time() - started < 2
+    assert time.process_time() - started < HANG_SEC
 
 
 @pytest.mark.parametrize(
@@ -169,7 +172,7 @@ def test_the_most_values_that_are_taken_are_read_in_time(head: str) -> None:
     data = head.encode() + b"1" + b",1" * (MAX_NODES - 20) + end.encode()
     started = time.process_time()
     assert notes(data) == []
-    assert time.process_time() - started < 2
+    assert time.process_time() - started < HANG_SEC
 
 
 def test_more_values_than_anyone_writes_are_refused() -> None:

@@ -18,7 +18,7 @@ from quota_advisor.model.limit import Missing, Unlimited, Unset
 from quota_advisor.model.source import Source, SourceKind
 from quota_advisor.model.unit import UNIT_SECTIONS, UnitProperties
 
-_Infinity = TypeVar("_Infinity", Unlimited, Unset, Missing)
+_Infinity = TypeVar("_Infinity", Unlimited, Unset)
 
 UINT64_MAX = 2**64 - 1
 """systemd's infinity of a time, and its "not set" of a weight or a period."""
@@ -32,8 +32,8 @@ CPU_PROPERTIES = (
     "StartupAllowedCPUs",
     "EffectiveCPUs",
     "CPUAccounting",
-    "CPUUsageNSec",
 )
+"""Settings only: ``CPUUsageNSec`` is a counter, and usage comes from the cgroup as a window."""
 
 WANTED = frozenset(
     {
@@ -146,7 +146,6 @@ def decode_unit(unit: ListedUnit, properties: Properties, manager: Manager) -> U
         startup_allowed_cpus=_cpus(properties, "StartupAllowedCPUs"),
         effective_cpus=_cpus(properties, "EffectiveCPUs"),
         cpu_accounting=_flag(properties, "CPUAccounting"),
-        cpu_usage_nsec=_number(properties, "CPUUsageNSec", _NOT_COUNTED),
         delegate_controllers=_texts(properties, "DelegateControllers"),
         unit_file_state=_text(properties, "UnitFileState"),
         sources=_sources(unit.name, properties),
@@ -158,9 +157,6 @@ def decode_cpus(mask: bytes) -> tuple[int, ...]:
     return tuple(
         index * 8 + bit for index, byte in enumerate(mask) for bit in range(8) if byte >> bit & 1
     )
-
-
-_NOT_COUNTED = Missing(reason="the manager counts no CPU time of this unit")
 
 
 def _number(properties: Properties, name: str, infinity: _Infinity) -> int | _Infinity | Missing:
