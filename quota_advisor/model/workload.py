@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from quota_advisor.model.cgroup import Basis, CgroupFacts, CounterWindow
+from quota_advisor.model.cgroup import CgroupFacts, CounterWindow
 from quota_advisor.model.finding import Subject
 from quota_advisor.model.host import HostFacts
 from quota_advisor.model.limit import Bandwidth, CpuLimit, Missing, Unlimited
@@ -125,14 +125,6 @@ class Host:
     def subject(self) -> Subject:
         """What a finding about the machine names."""
         return Subject(kind="node", name=self.facts.hostname)
-
-    @property
-    def judges_totals(self) -> bool:
-        """Whether lifetime totals are judged instead of a window."""
-        return any(
-            isinstance(w.counters, CounterWindow) and w.counters.basis is Basis.LIFETIME
-            for w in self.workloads
-        )
 
 
 def join(facts: HostFacts) -> Host:

@@ -68,3 +68,16 @@ def test_an_interruption_is_no_defect(
     monkeypatch.delitem(sys.modules, "quota_advisor.cli.rules", raising=False)
     assert cli.run(["rules", "list"]) == 130
     assert capsys.readouterr().err.strip() == "quota-advisor: interrupted"
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["no-such-command"]])
+def test_what_asked_to_be_called_at_the_end_is_called(arguments: list[str]) -> None:
+    # The probe's last resort against a cgroup left behind is such a call.
+    code = (
+        "import atexit, sys; from quota_advisor.cli import main;"
+        "atexit.register(lambda: print('called at the end'));"
+        f"sys.argv[1:] = {arguments!r}; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1:] == ["called at the end"]
+    assert done.returncode == (0 if arguments == ["--version"] else 2)
