@@ -13,7 +13,6 @@ class SourceKind(StrEnum):
     DBUS_PROPERTY = "dbus-property"
     UNIT_FILE = "unit-file"
     SYSTEM_FILE = "system-file"
-    COMPUTED = "computed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
