@@ -23,7 +23,8 @@ from quota_advisor.model.lint import UnitCase
 from quota_advisor.model.manifest import ComposeService
 from quota_advisor.model.report import Results
 from quota_advisor.model.source import Location
-from quota_advisor.model.unit import Suppression, UnitConfig
+from quota_advisor.model.suppression import Suppression
+from quota_advisor.model.unit import UnitConfig
 from quota_advisor.model.workload import Host, Workload
 
 

@@ -27,7 +27,8 @@ from quota_advisor.engine import Hit, Skip, Verdicts, check
 from quota_advisor.model.cgroup import CgroupFacts, CounterWindow
 from quota_advisor.model.finding import Evidence, Recommendation
 from quota_advisor.model.limit import Bandwidth, Missing
-from quota_advisor.model.workload import Workload, unit_kind
+from quota_advisor.model.unit_kind import unit_kind
+from quota_advisor.model.workload import Workload
 from quota_advisor.sim.stall import worst_stall
 from quota_advisor.units import format_ratio, format_usec
 

@@ -9,14 +9,8 @@ from quota_advisor.catalog import Rule
 from quota_advisor.engine import Hit, Verdicts, check
 from quota_advisor.model.finding import Evidence, Recommendation
 from quota_advisor.model.source import Source, SourceKind
-from quota_advisor.model.unit import (
-    UNIT_SECTIONS,
-    Assignment,
-    JudgedAssignment,
-    Outcome,
-    UnitConfig,
-)
-from quota_advisor.model.workload import unit_kind
+from quota_advisor.model.unit import Assignment, JudgedAssignment, Outcome, UnitConfig
+from quota_advisor.model.unit_kind import UNIT_SECTIONS, unit_kind
 from quota_advisor.units import misreading
 
 QUOTA_KEYS = ("CPUQuota", "CPUQuotaPeriodSec")

@@ -13,7 +13,8 @@ from quota_advisor.engine import Scope, run
 from quota_advisor.model.finding import Severity
 from quota_advisor.model.host import HostFacts
 from quota_advisor.model.report import Report
-from quota_advisor.model.unit import Suppression, UnitConfig
+from quota_advisor.model.suppression import Suppression
+from quota_advisor.model.unit import UnitConfig
 from quota_advisor.model.workload import Workload, join
 
 

@@ -24,7 +24,6 @@ from quota_advisor.documents.tree import BrokenDocumentError
 from quota_advisor.documents.unit_file import parse_unit_file
 from quota_advisor.engine import Plan, Scope, run
 from quota_advisor.model.finding import Skipped
-from quota_advisor.model.host import Problem
 from quota_advisor.model.lint import LintContext, PodCase, SameLimit, UnitCase
 from quota_advisor.model.manifest import (
     ComposeService,
@@ -38,9 +37,11 @@ from quota_advisor.model.manifest import (
     Scalar,
     qualified,
 )
+from quota_advisor.model.problem import Problem
 from quota_advisor.model.report import Results
 from quota_advisor.model.source import Location
-from quota_advisor.model.unit import Assignment, Suppression, UnitConfig
+from quota_advisor.model.suppression import Suppression
+from quota_advisor.model.unit import Assignment, UnitConfig
 
 MARKS = (b"LimitRange", b"ResourceQuota")
 """Bytes that every file with namespace-wide settings holds: the others are not read for them."""

@@ -13,8 +13,8 @@ from quota_advisor.collect.lint_pieces import Piece, pieces
 from quota_advisor.collect.lint_units import merge_units
 from quota_advisor.documents.unit_file import parse_unit_file
 from quota_advisor.model.finding import Finding
-from quota_advisor.model.host import Problem
 from quota_advisor.model.lint import LintContext
+from quota_advisor.model.problem import Problem
 from quota_advisor.model.report import Report
 from quota_advisor.model.unit import UnitConfig, UnitFile
 

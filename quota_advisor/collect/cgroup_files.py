@@ -19,8 +19,8 @@ from typing import TypeVar
 from quota_advisor.collect.cgroup_tree import CpuHierarchy, join
 from quota_advisor.collect.root import HostRoot, describe, why
 from quota_advisor.model.cgroup import CpuCounters
-from quota_advisor.model.host import Problem
 from quota_advisor.model.limit import Bandwidth, CpuLimit, Missing, Unlimited
+from quota_advisor.model.problem import Problem
 from quota_advisor.model.source import Source, SourceKind
 from quota_advisor.units import parse_cpu_list
 

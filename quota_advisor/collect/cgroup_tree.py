@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from quota_advisor.collect.root import HostRoot, describe, why
-from quota_advisor.model.host import Problem
 from quota_advisor.model.limit import Missing
 from quota_advisor.model.node import CgroupLayout
+from quota_advisor.model.problem import Problem
 
 MOUNT_POINT = "/sys/fs/cgroup"
 """Where every distribution mounts cgroups; other mounts of them are copies for containers."""

@@ -20,8 +20,8 @@ from typing import Any
 
 from quota_advisor.collect.root import HostRoot, describe
 from quota_advisor.model.cgroup import Container, Engine
-from quota_advisor.model.host import Problem
 from quota_advisor.model.limit import Missing
+from quota_advisor.model.problem import Problem
 
 DEADLINE_SEC = 2.0
 """Longest wait for one engine, all in all: an audit does not hang on a name."""

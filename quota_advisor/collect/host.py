@@ -19,8 +19,9 @@ from quota_advisor.collect.systemd.connect import Adapter, connect
 from quota_advisor.collect.systemd.units import read_units, read_version
 from quota_advisor.collect.unit_files import SYSTEM_SEARCH_PATH, UnitFileReader, user_search_path
 from quota_advisor.collect.window import Observed, observe
-from quota_advisor.model.host import HostFacts, Observation, Problem
+from quota_advisor.model.host import HostFacts, Observation
 from quota_advisor.model.limit import Missing
+from quota_advisor.model.problem import Problem
 from quota_advisor.model.unit import UnitFacts, UnitProperties
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from quota_advisor.collect.ignored import IgnoreFiles, Patterns
-from quota_advisor.model.host import Problem
+from quota_advisor.model.problem import Problem
 
 MAX_FILE_BYTES = 1 << 30
 """More is not read: no file under version control that people write comes near it."""

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 from quota_advisor.collect.unit_files import SYSTEM_SEARCH_PATH, names_with_drop_ins
 from quota_advisor.documents.unit_merge import merge_unit, unit_section
 from quota_advisor.model.limit import Missing
-from quota_advisor.model.unit import UNIT_SECTIONS, HiddenFile, UnitConfig, UnitFile
+from quota_advisor.model.unit import HiddenFile, UnitConfig, UnitFile
+from quota_advisor.model.unit_kind import UNIT_SECTIONS
 
 _NOT_HERE = Missing(reason="its unit file is not in the input")
 

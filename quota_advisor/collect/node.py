@@ -17,7 +17,6 @@ from quota_advisor.collect.cgroup_files import parse_pressure
 from quota_advisor.collect.cgroup_tree import CgroupTree, join
 from quota_advisor.collect.cmdline import parse_isolation
 from quota_advisor.collect.root import HostRoot, describe, why
-from quota_advisor.model.host import Problem
 from quota_advisor.model.limit import Missing, Unlimited
 from quota_advisor.model.node import (
     CpuList,
@@ -27,6 +26,7 @@ from quota_advisor.model.node import (
     NodeFacts,
     PressureShare,
 )
+from quota_advisor.model.problem import Problem
 from quota_advisor.model.source import Source, SourceKind
 from quota_advisor.units import parse_cpu_list
 

@@ -16,8 +16,8 @@ from quota_advisor.collect.root import HostRoot, describe, why
 from quota_advisor.documents.unit_file import parse_unit_file
 from quota_advisor.documents.unit_merge import merge_unit, unit_section
 from quota_advisor.errors import CollectError
-from quota_advisor.model.host import Problem
 from quota_advisor.model.limit import Missing
+from quota_advisor.model.problem import Problem
 from quota_advisor.model.unit import HiddenFile, UnitConfig, UnitFile
 
 SYSTEM_SEARCH_PATH = (

@@ -30,8 +30,9 @@ from quota_advisor.model.cgroup import (
     CpuCounters,
     Demand,
 )
-from quota_advisor.model.host import Observation, Problem
+from quota_advisor.model.host import Observation
 from quota_advisor.model.limit import Missing
+from quota_advisor.model.problem import Problem
 
 DEFAULT_INTERVAL_USEC = 100_000
 """Nominal length of a sampling window: the kernel's default period."""

@@ -28,7 +28,7 @@ from quota_advisor.model.manifest import (
     Scalar,
     WrongShape,
 )
-from quota_advisor.model.unit import Suppression
+from quota_advisor.model.suppression import Suppression
 
 _SERVICE_KEYS = frozenset(
     (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 
-from quota_advisor.model.unit import UNIT_SECTIONS
+from quota_advisor.model.unit_kind import UNIT_SECTIONS
 
 QUADLET_SUFFIXES = frozenset(
     (".container", ".pod", ".kube", ".volume", ".network", ".image", ".build")

@@ -34,7 +34,7 @@ from quota_advisor.model.manifest import (
     Scalar,
     WrongShape,
 )
-from quota_advisor.model.unit import Suppression
+from quota_advisor.model.suppression import Suppression
 
 _MAPPING = "a mapping"
 _LIST = "a list"

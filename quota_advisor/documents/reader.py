@@ -27,7 +27,8 @@ from quota_advisor.model.manifest import (
     Quadlet,
     ResourceQuota,
 )
-from quota_advisor.model.unit import Suppression, UnitFile
+from quota_advisor.model.suppression import Suppression
+from quota_advisor.model.unit import UnitFile
 
 Document = (
     Pod

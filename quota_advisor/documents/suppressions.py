@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from quota_advisor.documents.yaml_tree import scalar_spans
 from quota_advisor.model.manifest import Scalar
 from quota_advisor.model.source import Location
-from quota_advisor.model.unit import Suppression
+from quota_advisor.model.suppression import Suppression
 
 MARK = b"quota-advisor:"
 """What a document without such comments does not contain."""

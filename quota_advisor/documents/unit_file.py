@@ -12,13 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from quota_advisor.model.source import Location
-from quota_advisor.model.unit import (
-    Assignment,
-    MalformedLine,
-    Suppression,
-    SwallowedLine,
-    UnitFile,
-)
+from quota_advisor.model.suppression import Suppression
+from quota_advisor.model.unit import Assignment, MalformedLine, SwallowedLine, UnitFile
 from quota_advisor.units import SPACE
 
 MAX_LINE_BYTES = 1 << 20

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 
 from quota_advisor.model.limit import Missing, Unlimited, Unset
 from quota_advisor.model.unit import (
-    UNIT_SECTIONS,
     Assignment,
     HiddenFile,
     JudgedAssignment,
@@ -20,6 +19,7 @@ from quota_advisor.model.unit import (
     UnitConfig,
     UnitFile,
 )
+from quota_advisor.model.unit_kind import UNIT_SECTIONS
 from quota_advisor.units import parse_c_integer, parse_cpu_set, parse_quota, parse_time_span
 
 # ---- keys

@@ -6,22 +6,8 @@ from dataclasses import dataclass
 
 from quota_advisor.model.cgroup import CgroupFacts
 from quota_advisor.model.node import NodeFacts
+from quota_advisor.model.problem import Problem
 from quota_advisor.model.unit import UnitFacts
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
-    """Something that was asked for and could not be read.
-
-    Attributes:
-        subject: File, unit or bus concerned.
-        reason: What happened.
-        hint: What to do next; may be empty.
-    """
-
-    subject: str
-    reason: str
-    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

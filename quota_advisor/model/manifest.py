@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from quota_advisor.model.finding import Subject
 from quota_advisor.model.source import Location
-from quota_advisor.model.unit import Suppression, UnitFile
+from quota_advisor.model.suppression import Suppression
+from quota_advisor.model.unit import UnitFile
 
 
 class Scalar(NamedTuple):

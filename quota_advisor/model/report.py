@@ -11,7 +11,7 @@ from quota_advisor.model.finding import (
     Skipped,
     SuppressedFinding,
 )
-from quota_advisor.model.host import Problem
+from quota_advisor.model.problem import Problem
 from quota_advisor.model.workload import Host
 
 

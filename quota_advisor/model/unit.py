@@ -9,16 +9,7 @@ from typing import Literal
 from quota_advisor.model.finding import Subject
 from quota_advisor.model.limit import CpuLimit, Missing, Unlimited, Unset, effective_limit
 from quota_advisor.model.source import Location, Source
-
-UNIT_SECTIONS = {
-    "service": "Service",
-    "slice": "Slice",
-    "scope": "Scope",
-    "socket": "Socket",
-    "mount": "Mount",
-    "swap": "Swap",
-}
-"""Unit types that have a cgroup, and the section that holds their CPU keys."""
+from quota_advisor.model.suppression import Suppression
 
 _NOT_TOLD = Missing(reason="not told by the manager")
 
@@ -50,15 +41,6 @@ class Assignment:
     location: Location
     value_location: Location
     swallowed: tuple[SwallowedLine, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Suppression:
-    """A comment ``# quota-advisor: ignore[rule-id] reason``."""
-
-    rules: tuple[str, ...]
-    reason: str
-    location: Location
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

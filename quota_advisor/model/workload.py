@@ -11,7 +11,8 @@ from quota_advisor.model.finding import Subject
 from quota_advisor.model.host import HostFacts
 from quota_advisor.model.limit import Bandwidth, CpuLimit, Missing, Unlimited
 from quota_advisor.model.node import NodeFacts
-from quota_advisor.model.unit import UNIT_SECTIONS, UnitConfig, UnitFacts, UnitProperties
+from quota_advisor.model.unit import UnitConfig, UnitFacts, UnitProperties
+from quota_advisor.model.unit_kind import unit_kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,12 +141,6 @@ def join(facts: HostFacts) -> Host:
     seen = {id(workload.unit) for workload in live if workload.unit is not None}
     idle = [_idle(unit, facts.node) for unit in facts.units if id(unit) not in seen]
     return Host(facts=facts, workloads=(*live, *idle))
-
-
-def unit_kind(name: str) -> str:
-    """Return the unit type that a name ends in, or an empty string for other names."""
-    stem, _, suffix = name.rpartition(".")
-    return suffix if stem and suffix in UNIT_SECTIONS else ""
 
 
 def ancestor_paths(path: str) -> Iterator[str]:

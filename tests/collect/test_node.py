@@ -17,9 +17,9 @@ from quota_advisor.collect.node import (
     read_node,
 )
 from quota_advisor.collect.root import HostRoot
-from quota_advisor.model.host import Problem
 from quota_advisor.model.limit import Missing, Unlimited
 from quota_advisor.model.node import CgroupLayout, Isolation, NodeFacts, PressureShare
+from quota_advisor.model.problem import Problem
 
 CPU = "/sys/devices/system/cpu"
 CGROUP = "/sys/fs/cgroup"

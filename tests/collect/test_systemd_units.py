@@ -23,8 +23,8 @@ from quota_advisor.collect.systemd.units import (
     read_units,
     read_version,
 )
-from quota_advisor.model.host import Problem
 from quota_advisor.model.limit import Bandwidth, Missing, Unlimited, Unset
+from quota_advisor.model.problem import Problem
 
 API: Mapping[str, object] = {
     "ActiveState": "active",

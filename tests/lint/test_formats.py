@@ -19,7 +19,7 @@ from quota_advisor.model.finding import (
     SuppressedFinding,
 )
 from quota_advisor.model.fingerprint import fingerprints
-from quota_advisor.model.host import Problem
+from quota_advisor.model.problem import Problem
 from quota_advisor.model.report import Report, Results
 from quota_advisor.model.source import Location
 from quota_advisor.render import FORMATS, render

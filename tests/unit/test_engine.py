@@ -15,7 +15,8 @@ from quota_advisor.engine import Hit, Scope, Skip, Verdicts, check, run
 from quota_advisor.model.finding import Confidence, Severity, Subject
 from quota_advisor.model.limit import Missing
 from quota_advisor.model.source import Location
-from quota_advisor.model.unit import Suppression, UnitConfig
+from quota_advisor.model.suppression import Suppression
+from quota_advisor.model.unit import UnitConfig
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ import pytest
 from quota_advisor.model.cgroup import CgroupFacts, Engine
 from quota_advisor.model.limit import Bandwidth, Missing, Unlimited
 from quota_advisor.model.unit import UnitConfig, UnitProperties
-from quota_advisor.model.workload import Host, Workload, ancestor_paths, join, unit_kind
+from quota_advisor.model.unit_kind import unit_kind
+from quota_advisor.model.workload import Host, Workload, ancestor_paths, join
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 

@@ -13,10 +13,11 @@ from quota_advisor.collect.systemd.bus import (
     Properties,
     UnitBus,
 )
-from quota_advisor.model.host import Problem
 from quota_advisor.model.limit import Missing, Unlimited, Unset
+from quota_advisor.model.problem import Problem
 from quota_advisor.model.source import Source, SourceKind
-from quota_advisor.model.unit import UNIT_SECTIONS, UnitProperties
+from quota_advisor.model.unit import UnitProperties
+from quota_advisor.model.unit_kind import UNIT_SECTIONS
 
 _Infinity = TypeVar("_Infinity", Unlimited, Unset)
 

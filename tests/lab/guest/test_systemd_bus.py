@@ -17,7 +17,8 @@ from quota_advisor.collect.root import HostRoot
 from quota_advisor.collect.systemd import UnitBus, connect, read_units, read_version
 from quota_advisor.collect.systemd.bus import CallFailure, ListedUnit, Properties
 from quota_advisor.model.limit import Bandwidth, Missing, Unlimited, Unset
-from quota_advisor.model.unit import UNIT_SECTIONS, UnitProperties
+from quota_advisor.model.unit import UnitProperties
+from quota_advisor.model.unit_kind import UNIT_SECTIONS
 
 # PyGObject 3.42 imports its modules the old way.
 pytestmark = pytest.mark.filterwarnings("ignore:DynamicImporter:ImportWarning")
