@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
@@ -19,13 +19,9 @@ from quota_advisor.model.finding import (
     Subject,
     SuppressedFinding,
 )
-from quota_advisor.model.lint import UnitCase
-from quota_advisor.model.manifest import ComposeService
 from quota_advisor.model.report import Results
 from quota_advisor.model.source import Location
 from quota_advisor.model.suppression import Suppression
-from quota_advisor.model.unit import UnitConfig
-from quota_advisor.model.workload import Host, Workload
 
 
 class Judgeable(Protocol):
@@ -131,11 +127,17 @@ class Scope:
         judged: What the checks are given.
         suppressions: The comments that stand in its files.
         live: What findings name instead, where the thing judged does not know that it runs.
+        is_measured: A machine shows it, files only in part: what is not found today may be found
+            tomorrow, so that a comment about it is never in vain.
+        shares_files: It takes over lines of files that others share: by drop-ins of several
+            units, by extends and anchors.
     """
 
     judged: Judgeable
     suppressions: tuple[Suppression, ...] = ()
     live: Subject | None = None
+    is_measured: bool = False
+    shares_files: bool = False
 
     @property
     def subject(self) -> Subject:
@@ -162,30 +164,43 @@ class Plan:
     """The rules that apply to each type of subject, looked up once.
 
     Lint judges tens of thousands of subjects of a handful of types.
+
+    Args:
+        catalog: The rules to run.
+        known: Every rule that there is: comments may name those that do not run.
+        load: Registers the checks of a type of subject, which is about to be judged.
+
+    Attributes:
+        known: As given.
     """
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(
+        self, catalog: Catalog, known: Collection[str], load: Callable[[type], None]
+    ) -> None:
+        self.known = known
         self._catalog = catalog
+        self._load = load
         self._by_type: dict[type, tuple[tuple[Rule, Check], ...]] = {}
 
     def checks_for(self, judged: type) -> tuple[tuple[Rule, Check], ...]:
         """Return rules with their checks, in the order of the catalog."""
         if judged not in self._by_type:
-            known = [
+            self._load(judged)
+            registered = [
                 (rule, *registry[rule_id])
                 for rule_id, rule in self._catalog.items()
                 for registry in (CHECKS, COUNTERPARTS)
-                if registry is CHECKS or rule_id in registry
+                if rule_id in registry
             ]
             self._by_type[judged] = tuple(
                 (rule, function)
-                for rule, subject_type, function in known
+                for rule, subject_type, function in registered
                 if issubclass(judged, subject_type)
             )
         return self._by_type[judged]
 
 
-def run(scopes: Sequence[Scope], rules: Catalog | Plan, config: Config) -> Results:
+def run(scopes: Sequence[Scope], plan: Plan, config: Config) -> Results:
     """Judge every subject by every rule that applies to its type.
 
     A check that raises becomes an :class:`InternalError` naming the rule; the others go on.
@@ -194,17 +209,16 @@ def run(scopes: Sequence[Scope], rules: Catalog | Plan, config: Config) -> Resul
     """
     results = Results()
     ledger = _Ledger()
-    plan = rules if isinstance(rules, Plan) else Plan(rules)
     seen: set[tuple[str, str, Location]] = set()
     for scope in scopes:
         for finding in _judge(scope, plan, results, ledger):
-            if finding.location is not None and isinstance(scope.judged, _IN_SHARED_FILES):
+            if finding.location is not None and scope.shares_files:
                 key = (finding.rule, finding.message, finding.location)
                 if key in seen:
                     continue
                 seen.add(key)
             _file(finding, scope, config, results, ledger)
-    for use in _suppression_uses(scopes, ledger):
+    for use in _suppression_uses(scopes, ledger, plan.known):
         scope = Scope(use)
         for finding in _judge(scope, plan, results, ledger):
             _file(finding, scope, config, results, ledger)
@@ -212,18 +226,10 @@ def run(scopes: Sequence[Scope], rules: Catalog | Plan, config: Config) -> Resul
     return results
 
 
-_MEASURED = (Workload, Host, UnitCase)
-"""What a machine shows, and files only in part."""
-
-_IN_SHARED_FILES = (UnitConfig, UnitCase, ComposeService)
-"""What takes over lines of others: by drop-ins of several units, by extends and anchors."""
-
-
 def _judge(scope: Scope, plan: Plan, results: Results, ledger: _Ledger) -> Iterator[Finding]:
     """Yield one subject's findings; what was skipped or failed goes into the results."""
     judged = scope.judged
-    # What a measurement does not show today it may show tomorrow: its comment is not in vain.
-    usual = ledger.unsure if isinstance(judged, _MEASURED) else ledger.ran
+    usual = ledger.unsure if scope.is_measured else ledger.ran
     for rule, function in plan.checks_for(type(judged)):
         entry = usual
         try:
@@ -280,7 +286,9 @@ def _file(
     results.findings.append(finding)
 
 
-def _suppression_uses(scopes: Iterable[Scope], ledger: _Ledger) -> Iterator[SuppressionUse]:
+def _suppression_uses(
+    scopes: Iterable[Scope], ledger: _Ledger, known: Collection[str]
+) -> Iterator[SuppressionUse]:
     """Yield each comment once, with the rules it names in vain."""
     comments: dict[Location, tuple[Suppression, Subject]] = {}
     for scope in scopes:
@@ -289,7 +297,7 @@ def _suppression_uses(scopes: Iterable[Scope], ledger: _Ledger) -> Iterator[Supp
     in_vain = ledger.ran - ledger.unsure - ledger.used
     for location, (suppression, subject) in sorted(comments.items()):
         unused = tuple(r for r in suppression.rules if (location, r) in in_vain)
-        unknown = tuple(r for r in suppression.rules if r not in CHECKS)
+        unknown = tuple(r for r in suppression.rules if r not in known)
         yield SuppressionUse(suppression, subject, unused, unknown)
 
 

@@ -39,11 +39,11 @@ print(time.perf_counter() - start)
 READING = """
 import sys, time
 from pathlib import Path
-from quota_advisor.documents.reader import read_file
+from quota_advisor.documents.reader import read_manifest
 files = sorted(Path(sys.argv[1]).rglob("*.yaml"))
 start = time.perf_counter()
 for file in files:
-    for document in read_file(str(file), file.read_bytes()):
+    for document in read_manifest(str(file), file.read_bytes()):
         pass
 print(time.perf_counter() - start)
 """

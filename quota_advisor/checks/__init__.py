@@ -1,46 +1,45 @@
 """The conditions of the rules: one generator function a rule, named after it.
 
-Importing this package registers every check; the list below is the only one.
+Modules are imported when the first subject that they judge is met: lint of a manifest needs
+nothing of what judges a running host.
 """
 
-from quota_advisor.checks import (
-    bursts,
-    compose,
-    cpu_manager,
-    demand,
-    documents,
-    hierarchy,
-    kubelet,
-    node,
-    period,
-    persistence,
-    planned_units,
-    pod_amounts,
-    pods,
-    quadlets,
-    runtimes,
-    suppressions,
-    throttling,
-    unit_files,
-)
+from __future__ import annotations
 
-__all__ = [
-    "bursts",
-    "compose",
-    "cpu_manager",
-    "demand",
-    "documents",
-    "hierarchy",
-    "kubelet",
-    "node",
-    "period",
-    "persistence",
-    "planned_units",
-    "pod_amounts",
-    "pods",
-    "quadlets",
-    "runtimes",
-    "suppressions",
-    "throttling",
-    "unit_files",
-]
+from importlib import import_module
+
+from quota_advisor.catalog import Catalog, load_catalog
+from quota_advisor.engine import Plan
+
+MODULES = {
+    "ComposeService": ("compose",),
+    "DocumentNote": ("documents",),
+    "Host": ("demand", "node"),
+    "KubeletConfig": ("kubelet",),
+    "PodCase": ("bursts", "cpu_manager", "pod_amounts", "pods", "runtimes"),
+    "Quadlet": ("quadlets",),
+    "SameLimit": ("documents",),
+    "SuppressionUse": ("suppressions",),
+    "UnitCase": ("planned_units",),
+    "UnitConfig": ("persistence", "unit_files"),
+    "Workload": ("demand", "hierarchy", "node", "period", "persistence", "throttling"),
+}
+"""Modules that hold checks, by the name of the type that they judge."""
+
+
+def plan(catalog: Catalog) -> Plan:
+    """Return rules with their checks, ready to run."""
+    return Plan(catalog, load_catalog().keys(), load)
+
+
+def load(judged: type) -> None:
+    """Register the checks of a type of subject."""
+    for name in MODULES.get(judged.__name__, ()):
+        import_module(f"{__name__}.{name}")
+
+
+def load_all() -> None:
+    """Register every check."""
+    for names in MODULES.values():
+        for name in names:
+            import_module(f"{__name__}.{name}")

@@ -123,8 +123,8 @@ class _Run:
     """One run of the command."""
 
     def __init__(self, request: Request, output: Output) -> None:
-        from quota_advisor.cli.judging import load_rulebook  # noqa: PLC0415
         from quota_advisor.cli.lint_judge import Settings  # noqa: PLC0415
+        from quota_advisor.cli.rulebook import load_rulebook  # noqa: PLC0415
 
         self._request = request
         self._output = output
@@ -141,8 +141,8 @@ class _Run:
 
     def go(self) -> int:
         """Lint, fix and show."""
-        from quota_advisor.cli.judging import exit_code  # noqa: PLC0415
         from quota_advisor.cli.output import show  # noqa: PLC0415
+        from quota_advisor.cli.rulebook import exit_code  # noqa: PLC0415
 
         inputs = self._discover()
         linted = self._lint(inputs)

@@ -1,37 +1,33 @@
-"""Judge pieces of the input: what each worker of lint does, and what it reports back."""
+"""Judge pieces of manifests: what each worker of lint does, and what it reports back."""
 
 from __future__ import annotations
 
 import bisect
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import yaml
-
-import quota_advisor.checks  # noqa: F401 - registers every check
+from quota_advisor import checks
 from quota_advisor.catalog import Catalog
 from quota_advisor.collect.ignored import Patterns
-from quota_advisor.collect.lint_inputs import FileKind, reason
+from quota_advisor.collect.lint_inputs import reason
 from quota_advisor.collect.lint_pieces import Piece, read_piece
-from quota_advisor.collect.lint_units import quadlet_service, slices_above
 from quota_advisor.config import Config, apply_config, overridden
-from quota_advisor.documents.reader import Document, read_manifest, read_part, to_utf8
+from quota_advisor.documents.reader import Document, read_manifest, read_part
 from quota_advisor.documents.split import Part, documents
 from quota_advisor.documents.suppressions import MARK, from_comments
+from quota_advisor.documents.text import to_utf8
 from quota_advisor.documents.tree import BrokenDocumentError
-from quota_advisor.documents.unit_file import parse_unit_file
 from quota_advisor.engine import Plan, Scope, run
 from quota_advisor.model.finding import Skipped
-from quota_advisor.model.lint import LintContext, PodCase, SameLimit, UnitCase
+from quota_advisor.model.lint import LintContext, PodCase, SameLimit
 from quota_advisor.model.manifest import (
     ComposeService,
     DocumentNote,
     KubeletConfig,
     LimitRange,
     Pod,
-    Quadlet,
     ResourceQuota,
     Role,
     Scalar,
@@ -41,7 +37,6 @@ from quota_advisor.model.problem import Problem
 from quota_advisor.model.report import Results
 from quota_advisor.model.source import Location
 from quota_advisor.model.suppression import Suppression
-from quota_advisor.model.unit import Assignment, UnitConfig
 
 MARKS = (b"LimitRange", b"ResourceQuota")
 """Bytes that every file with namespace-wide settings holds: the others are not read for them."""
@@ -137,14 +132,14 @@ class Outcome:
 
     def add(self, other: Outcome) -> None:
         """Add what came of other pieces."""
-        _extend(self.results, other.results)
+        extend(self.results, other.results)
         self.problems += other.problems
         self.notes += other.notes
         self.tally.add(other.tally)
 
 
 class Judge:
-    """Judges pieces and units; one for each process.
+    """Judges pieces; one for each process.
 
     Args:
         settings: The rules to run.
@@ -217,25 +212,10 @@ class Judge:
             scopes += (Scope(note, comments.around(note)) for note in remarks[:MAX_REMARKS])
         if scopes:
             config = self._settings.config
-            _extend(outcome.results, run(scopes, self._plan(piece.file.path), config))
+            extend(outcome.results, run(scopes, self.plan(piece.file.path), config))
         if len(remarks) > MAX_REMARKS:
             more = f"{len(remarks) - MAX_REMARKS} more remarks about its text are not listed"
             outcome.notes.append(f"{piece.file.path}: {more}")
-
-    def judge_units(self, units: Sequence[UnitConfig], outcome: Outcome) -> None:
-        """Judge the units of one tree."""
-        groups: dict[int, list[Scope]] = {}
-        plans: dict[int, Plan] = {}
-        known = {unit.name: unit for unit in units}
-        for unit in units:
-            comments = tuple(s for file in unit.files for s in file.suppressions)
-            case = UnitCase(unit, slices_above(unit, known))
-            plan = self._plan(unit.files[-1].path if unit.files else unit.name)
-            plans[id(plan)] = plan
-            groups.setdefault(id(plan), []).extend((Scope(unit, comments), Scope(case, comments)))
-            _count(unit, outcome.tally)
-        for key, scopes in groups.items():
-            _extend(outcome.results, run(scopes, plans[key], self._settings.config))
 
     def judge_tally(self, outcome: Outcome) -> None:
         """Judge what only all files together show."""
@@ -243,30 +223,32 @@ class Judge:
             Scope(SameLimit(limit, tuple(sorted(names)), _location(min(names.values()))))
             for limit, names in sorted(outcome.tally.limits.items())
         ]
-        _extend(outcome.results, run(scopes, self._plan(""), self._settings.config))
+        extend(outcome.results, run(scopes, self.plan(""), self._settings.config))
 
     def _scopes(self, document: Document) -> Iterator[Scope]:
         match document:
             case Pod():
                 yield Scope(PodCase(document, self._context), document.suppressions)
-            case ComposeService() | KubeletConfig():
+            case ComposeService():
+                yield Scope(document, document.suppressions, shares_files=True)
+            case KubeletConfig():
                 yield Scope(document, document.suppressions)
-            case Quadlet(unit=unit):
-                yield Scope(document, unit.suppressions)
-                service = quadlet_service(unit)
-                yield Scope(service, unit.suppressions)
-                yield Scope(UnitCase(service, ()), unit.suppressions)
             case _:
                 pass
 
-    def _plan(self, path: str) -> Plan:
+    @property
+    def config(self) -> Config:
+        """The configuration."""
+        return self._settings.config
+
+    def plan(self, path: str) -> Plan:
         """Return the rules for a file: overrides for its path included."""
         key = tuple(i for i, patterns in enumerate(self._overrides) if patterns.covers_file(path))
         if key not in self._plans:
             config = self._settings.config
             own = overridden(config, (config.overrides[i] for i in key)) if key else config
             rules = apply_config(self._settings.catalog, own, keep=self._settings.keep)
-            self._plans[key] = Plan(rules)
+            self._plans[key] = checks.plan(rules)
         return self._plans[key]
 
 
@@ -294,9 +276,7 @@ def _override_patterns(config: Config) -> list[Patterns]:
 
 def _documents(piece: Piece, data: bytes) -> Iterator[Document]:
     path = piece.file.path
-    if piece.file.kind is FileKind.QUADLET:
-        yield Quadlet(path, parse_unit_file(path, data))
-    elif piece.first_line == 1:
+    if piece.first_line == 1:
         yield from read_manifest(path, data)
     else:
         text = to_utf8(data)
@@ -327,12 +307,13 @@ class _Comments:
 
     def _read(self, part: Part) -> tuple[Suppression, ...]:
         # What cannot be parsed has no comments: a sign of one may be part of a text.
-        with contextlib.suppress(BrokenDocumentError, yaml.YAMLError):
+        with contextlib.suppress(BrokenDocumentError):
             return from_comments(self._file, self._text[part.start : part.end], part.line)
         return ()
 
 
-def _extend(results: Results, more: Results) -> None:
+def extend(results: Results, more: Results) -> None:
+    """Add what was concluded elsewhere."""
     results.findings += more.findings
     results.suppressed += more.suppressed
     results.skipped += more.skipped
@@ -355,11 +336,6 @@ def _count(document: object, tally: Tally) -> None:
             cpus = settings.get("cpus") or settings.get("deploy.resources.limits.cpus")
             if cpus is not None:
                 tally.count(f"{cpus.text} CPUs", document.name, _spot(document.file, cpus))
-        case UnitConfig(quota_from=Assignment() as quota) if quota.value:
-            # Instances of one template share their quota on purpose: they count once.
-            stem = document.name.partition("@")[0]
-            at = quota.value_location
-            tally.count(f"CPUQuota={quota.value}", stem, (at.file, at.line, at.column))
 
 
 def _spot(file: str, value: Scalar) -> _Spot:

@@ -6,17 +6,18 @@ import contextlib
 import gc
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from quota_advisor.cli.lint_judge import Judge, Outcome, Settings, one_of_a_kind
-from quota_advisor.collect.lint_inputs import FileKind, InputFile, Inputs, read_input, reason
+from quota_advisor.collect.lint_inputs import FileKind, InputFile, Inputs, reason
 from quota_advisor.collect.lint_pieces import Piece, pieces
-from quota_advisor.collect.lint_units import merge_units
-from quota_advisor.documents.unit_file import parse_unit_file
 from quota_advisor.model.finding import Finding
 from quota_advisor.model.lint import LintContext
 from quota_advisor.model.problem import Problem
 from quota_advisor.model.report import Report
-from quota_advisor.model.unit import UnitConfig, UnitFile
+
+if TYPE_CHECKING:
+    from quota_advisor.model.unit import UnitConfig
 
 SMALL_BYTES = 400_000
 """Less than this is read sooner than another process starts."""
@@ -85,21 +86,13 @@ def _cut(files: Sequence[InputFile], outcome: Outcome) -> Iterator[Piece]:
 def _judge_units(
     files: Sequence[InputFile], judge: Judge, outcome: Outcome
 ) -> tuple[UnitConfig, ...]:
-    """Judge unit files: in one process, because a unit may be spread over several."""
-    units: list[UnitConfig] = []
-    for group in merge_units(_unit_files(files, outcome)):
-        judge.judge_units(group, outcome)
-        units += group
-    return tuple(units)
+    found = [file for file in files if file.kind is not FileKind.MANIFEST]
+    if not found:
+        return ()
+    # Most inputs have no unit files, and what reads and judges them takes long to import.
+    from quota_advisor.cli.lint_units import judge_units  # noqa: PLC0415
 
-
-def _unit_files(files: Sequence[InputFile], outcome: Outcome) -> Iterator[UnitFile]:
-    for file in files:
-        if file.kind is FileKind.UNIT:
-            try:
-                yield parse_unit_file(file.path, read_input(file))
-            except OSError as error:
-                outcome.problems.append(_problem(file, error))
+    return judge_units(found, judge, outcome)
 
 
 def _problem(file: InputFile, error: OSError) -> Problem:

@@ -42,11 +42,11 @@ class Piece(NamedTuple):
 
 
 def pieces(files: Iterable[InputFile]) -> Iterator[Piece | tuple[InputFile, OSError]]:
-    """Yield the work that manifests and quadlets make; a file that cannot be cut with its error."""
+    """Yield the work that manifests make; a file that cannot be cut with its error."""
     for file in files:
-        if file.kind is FileKind.UNIT:
+        if file.kind is not FileKind.MANIFEST:
             continue
-        if file.size <= PIECE_BYTES or file.kind is FileKind.QUADLET:
+        if file.size <= PIECE_BYTES:
             yield Piece(file, 0, file.size, 1)
             continue
         try:

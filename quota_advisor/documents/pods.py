@@ -94,11 +94,6 @@ class PodReading(NamedTuple):
     template: Scalar | None
 
 
-def requests_with_defaults(resources: Resources) -> Amounts:
-    """Return requests as the API fills them in: a limit without a request is one."""
-    return {**resources.limits, **resources.requests}
-
-
 def read_pod(
     source: Source, root: Mapping, template: Mapping, spec: Mapping, path: str
 ) -> PodReading:

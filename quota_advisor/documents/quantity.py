@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import re
-from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -29,13 +28,14 @@ _NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _QUANTITY = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)", re.ASCII)
 _EXPONENT = re.compile(r"[eE]([-+]?[0-9]+)")
 _SUFFIXES = {
-    "n": Fraction(1, NANO),
-    "u": Fraction(1, 10**6),
-    "m": Fraction(1, MILLI),
-    "": Fraction(1),
-    **{suffix: Fraction(1000**power) for power, suffix in enumerate("kMGTPE", start=1)},
-    **{suffix + "i": Fraction(1024**power) for power, suffix in enumerate("KMGTPE", start=1)},
+    "n": (1, NANO),
+    "u": (1, 10**6),
+    "m": (1, MILLI),
+    "": (1, 1),
+    **{suffix: (1000**power, 1) for power, suffix in enumerate("kMGTPE", start=1)},
+    **{suffix + "i": (1024**power, 1) for power, suffix in enumerate("KMGTPE", start=1)},
 }
+"""What a suffix multiplies with and divides by."""
 # White space that survives inside a JSON string without an escape: the API trims only that.
 _TRIMMED = " \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
 _TRIMMED += "\u202f\u205f\u3000"
@@ -131,19 +131,19 @@ def _quantity(text: str) -> Quantity:
     digits = whole + (decimals or "")
     if len(digits) > _MAX_DIGITS:
         return InvalidQuantity("it has too many digits")
-    amount = Fraction(int(digits or "0"), 10 ** len(decimals or "")) * factor
-    nanocores = math.ceil(amount * NANO)
+    times, over = factor
+    nanocores = -(-int(digits or "0") * times * NANO // (over * 10 ** len(decimals or "")))
     return CpuQuantity(-nanocores if sign == "-" else nanocores)
 
 
-def _factor(suffix: str) -> Fraction | InvalidQuantity:
+def _factor(suffix: str) -> tuple[int, int] | InvalidQuantity:
     if known := _SUFFIXES.get(suffix):
         return known
     if match := _EXPONENT.fullmatch(suffix):
         exponent = int(match[1][:8])
         if abs(exponent) > _MAX_EXPONENT:
             return InvalidQuantity("its exponent is out of range")
-        return Fraction(10) ** exponent
+        return (10**exponent, 1) if exponent >= 0 else (1, 10**-exponent)
     return InvalidQuantity(f"{suffix[:20]!r} is not a suffix of quantities")
 
 

@@ -1,22 +1,19 @@
-"""One file, whatever it is, as model objects: what lint reads, in the order of the file."""
+"""A file of YAML or JSON as model objects: what lint reads, in the order of the file."""
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Iterator
 
 from quota_advisor.documents.compose import is_compose, read_compose
 from quota_advisor.documents.json_tree import NotJsonError, read_json
-from quota_advisor.documents.names import is_quadlet, is_unit
 from quota_advisor.documents.native_tree import native_reader
 from quota_advisor.documents.objects import read_objects
 from quota_advisor.documents.pods import PodReading, Source
 from quota_advisor.documents.split import Interest, Part, documents, interest, whole
 from quota_advisor.documents.suppressions import MARK, from_comments
+from quota_advisor.documents.text import to_utf8, without_marks
 from quota_advisor.documents.tree import BrokenDocumentError, PlaceWantedError, Tree
-from quota_advisor.documents.unit_file import parse_unit_file
-from quota_advisor.documents.yaml_tree import read_yaml, without_marks
 from quota_advisor.model.manifest import (
     ComposeService,
     DocumentNote,
@@ -24,43 +21,16 @@ from quota_advisor.model.manifest import (
     LimitRange,
     NoteKind,
     Pod,
-    Quadlet,
     ResourceQuota,
 )
 from quota_advisor.model.suppression import Suppression
-from quota_advisor.model.unit import UnitFile
 
-Document = (
-    Pod
-    | LimitRange
-    | ResourceQuota
-    | ComposeService
-    | KubeletConfig
-    | Quadlet
-    | UnitFile
-    | DocumentNote
-)
+Document = Pod | LimitRange | ResourceQuota | ComposeService | KubeletConfig | DocumentNote
 
 _JSON_START = re.compile(rb"\s*(\{\s*[\"}]|\[\s*[\[{\]])")
-_LONE_RETURN = re.compile(rb"\r(?!\n)")
 _WORTH_PARSING = (b"ontainers", b'"services"', b"LimitRange", b"ResourceQuota", b"KubeletConf")
 _HEAD_BYTES = 8192
 _PATCH = b"$patch"
-
-
-def read_file(name: str, data: bytes) -> Iterator[Document]:
-    """Yield everything of interest in a file; no content makes this raise.
-
-    Args:
-        name: Path as given by the user; unit files and quadlets are known by it.
-        data: Content of the file.
-    """
-    if is_quadlet(name):
-        yield Quadlet(name, parse_unit_file(name, data))
-    elif is_unit(name):
-        yield parse_unit_file(name, data)
-    else:
-        yield from read_manifest(name, data)
 
 
 def read_manifest(name: str, data: bytes) -> Iterator[Document]:
@@ -77,26 +47,13 @@ def read_manifest(name: str, data: bytes) -> Iterator[Document]:
     yield from read_part(name, text, whole(text))
 
 
-def to_utf8(data: bytes) -> bytes:
-    """Return a file in UTF-8, without byte order mark and without lone carriage returns.
-
-    Raises:
-        UnicodeDecodeError: A byte order mark promises UTF-16, and it is not.
-    """
-    if data.startswith(codecs.BOM_UTF8):
-        data = data[len(codecs.BOM_UTF8) :]
-    elif data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        data = data.decode("utf-16").encode("utf-8", "replace")
-    return _LONE_RETURN.sub(b"\n", data) if b"\r" in data else data
-
-
 def read_part(name: str, data: bytes, part: Part) -> Iterator[Document]:
     """Yield everything of interest in some documents of a file.
 
     Args:
         name: Path as given by the user.
         data: The whole file as :func:`to_utf8` returns it.
-        part: Which documents: ``whole(data)``, or one of ``split_points(data, …)``.
+        part: Which documents: ``whole(data)``, or a run of them that begins at a ``---``.
     """
     yield from _File(name, data).read(part)
 
@@ -160,6 +117,9 @@ class _File:
             yield from self._tree(tree, self._source(part))
 
     def _exact(self, part: Part, *, prune: bool) -> Tree:
+        # The parser takes longer to import than most files take to read the other way.
+        from quota_advisor.documents.yaml_tree import read_yaml  # noqa: PLC0415
+
         data = without_marks(self.data[part.start : part.end])
         tree = read_yaml(data, part.line, prune=prune)
         if is_compose(tree.root) and (prune or b"<<" in data):

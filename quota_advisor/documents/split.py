@@ -82,25 +82,6 @@ def _behind_mark(data: bytes, at: int, end: int, line: int) -> tuple[int, int]:
     return at, line
 
 
-def split_points(data: bytes, parts: int) -> list[Part]:
-    """Split a file into about equal parts, each of whole documents, for as many readers.
-
-    Args:
-        data: The file, as :func:`quota_advisor.documents.reader.to_utf8` returns it.
-        parts: How many at most.
-    """
-    found: list[Part] = []
-    start, line = 0, 1
-    for number in range(1, parts + 1):
-        at = max(start, len(data) * number // parts)
-        end = _next_mark(data, at, len(data)) if number < parts else len(data)
-        if end > start:
-            found.append(Part(start, end, line))
-            line += data.count(b"\n", start, end)
-            start = end
-    return found
-
-
 # ---- interest
 
 _KNOWN_KINDS = {

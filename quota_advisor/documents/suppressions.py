@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from quota_advisor.documents.yaml_tree import scalar_spans
 from quota_advisor.model.manifest import Scalar
 from quota_advisor.model.source import Location
 from quota_advisor.model.suppression import Suppression
@@ -27,11 +26,17 @@ def from_comments(file: str, data: bytes, line: int) -> tuple[Suppression, ...]:
         file: Path as given by the user.
         data: The document in UTF-8.
         line: Number of its first line.
+
+    Raises:
+        BrokenDocumentError: It cannot.
     """
     text = data.decode("utf-8", "replace")
     found = list(_COMMENT.finditer(text))
     if not found:
         return ()
+    # Few files have such comments, and the parser takes longer to import than they to read.
+    from quota_advisor.documents.yaml_tree import scalar_spans  # noqa: PLC0415
+
     spans = [(first, last) for first, last in scalar_spans(data) if last - first > 1]
     return tuple(
         _suppression(file, text, line, match)

@@ -35,8 +35,6 @@ _TEXT_TAGS = frozenset(("!", _CORE + "str"))
 _PROPERTIES = r"(?:[&!][^\s,\[\]{}]*(?:[ \t\r\n]+(?:#[^\n]*)?)*)*"
 """Anchors and tags before a node. Compiled when first met: few files have any."""
 
-_BOM = b"\xef\xbb\xbf"
-
 TEMPLATE = re.compile(rb"\{\{|\{%|<%")
 """What Go, Jinja and ERB templates begin their actions with."""
 
@@ -235,7 +233,7 @@ def read_yaml(data: bytes, line: int, *, prune: bool, written_wins: bool = False
     """Return the tree of one document.
 
     Args:
-        data: The document in UTF-8, :func:`without_marks`.
+        data: The document in UTF-8, :func:`~quota_advisor.documents.text.without_marks`.
         line: Number of its first line.
         prune: Leave out what no rule about pods looks at.
         written_wins: A key beside ``<<`` wins wherever it stands, as in compose files; the API lets
@@ -254,11 +252,6 @@ def read_yaml(data: bytes, line: int, *, prune: bool, written_wins: bool = False
             error.template = False
         raise
     return Tree(builder.root, tuple(builder.duplicates), tuple(builder.tags))
-
-
-def without_marks(data: bytes) -> bytes:
-    """Return a document without the byte order marks that joining files leaves at line starts."""
-    return data.removeprefix(_BOM).replace(b"\n" + _BOM, b"\n") if _BOM in data else data
 
 
 def _events(data: bytes) -> Iterator[Any]:
@@ -314,7 +307,14 @@ def _unreadable(data: bytes) -> tuple[str, int]:
 
 
 def scalar_spans(data: bytes) -> Iterator[tuple[int, int]]:
-    """Yield first and last character of every scalar of a document, counted from 0."""
-    for event in _events(data):
-        if isinstance(event, yaml.ScalarEvent) and event.start_mark and event.end_mark:
-            yield event.start_mark.index, event.end_mark.index
+    """Yield first and last character of every scalar of a document, counted from 0.
+
+    Raises:
+        BrokenDocumentError: It is not YAML.
+    """
+    try:
+        for event in _events(data):
+            if isinstance(event, yaml.ScalarEvent) and event.start_mark and event.end_mark:
+                yield event.start_mark.index, event.end_mark.index
+    except yaml.YAMLError as error:
+        raise _broken(error, data, 1) from None

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from quota_advisor.model.finding import Subject
 from quota_advisor.model.manifest import LimitRange, Pod, ResourceQuota
 from quota_advisor.model.source import Location
-from quota_advisor.model.unit import UnitConfig
+
+if TYPE_CHECKING:
+    from quota_advisor.model.unit import UnitConfig
 
 
 class LimitsPolicy(StrEnum):

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from quota_advisor.model.finding import Subject
 from quota_advisor.model.source import Location
 from quota_advisor.model.suppression import Suppression
-from quota_advisor.model.unit import UnitFile
+
+if TYPE_CHECKING:
+    from quota_advisor.model.unit import UnitFile
 
 
 class Scalar(NamedTuple):
@@ -64,7 +66,7 @@ class Resources(NamedTuple):
     """A ``resources`` stanza.
 
     Attributes:
-        requests: As written; defaulting from limits is the reader's work (``pods.py``).
+        requests: As written; defaulting from limits is left to the rules (``pod_cpu.py``).
         limits: As written.
         place: Of the stanza, or of what holds it where there is none.
         present: Whether there is a stanza at all.

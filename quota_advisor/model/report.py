@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from quota_advisor.model.finding import (
     Finding,
@@ -12,7 +13,9 @@ from quota_advisor.model.finding import (
     SuppressedFinding,
 )
 from quota_advisor.model.problem import Problem
-from quota_advisor.model.workload import Host
+
+if TYPE_CHECKING:
+    from quota_advisor.model.workload import Host
 
 
 @dataclass(slots=True)

@@ -6,12 +6,12 @@ from textwrap import dedent
 
 import pytest
 
-from quota_advisor.documents.reader import read_file
+from quota_advisor.documents.reader import read_manifest
 from quota_advisor.model.manifest import ComposeService, DocumentNote, NoteKind, Place, Scalar
 
 
 def read(text: str) -> list[object]:
-    return list(read_file("compose.yaml", dedent(text).encode()))
+    return list(read_manifest("compose.yaml", dedent(text).encode()))
 
 
 def services(text: str) -> dict[str, ComposeService]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from quota_advisor.documents import reader as reader_module
 from quota_advisor.documents.native_tree import NativeReader
-from quota_advisor.documents.reader import read_file
+from quota_advisor.documents.reader import read_manifest
 from quota_advisor.documents.split import documents, whole
 from quota_advisor.documents.tree import BrokenDocumentError, Tree
 from quota_advisor.documents.yaml_tree import read_yaml
@@ -190,9 +190,9 @@ def test_objects_are_alike_with_and_without_the_fast_reader(
     data = GENERATED[0] + b"---\n" + edited(data, edits)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reader_module, "native_reader", lambda: native)
-        fast = list(read_file("x.yaml", data))
+        fast = list(read_manifest("x.yaml", data))
         patch.setattr(reader_module, "native_reader", lambda: None)
-        assert fast == list(read_file("x.yaml", data))
+        assert fast == list(read_manifest("x.yaml", data))
 
 
 def test_a_long_line_costs_no_more_than_its_length(native: NativeReader) -> None:

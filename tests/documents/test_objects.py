@@ -9,8 +9,7 @@ import pytest
 
 from quota_advisor.documents import reader as reader_module
 from quota_advisor.documents.native_tree import NativeReader
-from quota_advisor.documents.pods import requests_with_defaults
-from quota_advisor.documents.reader import read_file
+from quota_advisor.documents.reader import read_manifest
 from quota_advisor.model.manifest import (
     DocumentNote,
     KubeletConfig,
@@ -36,7 +35,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def read(text: str) -> list[object]:
-    return list(read_file("x.yaml", dedent(text).encode()))
+    return list(read_manifest("x.yaml", dedent(text).encode()))
 
 
 def pods(text: str) -> list[Pod]:
@@ -139,12 +138,6 @@ def test_everything_about_a_pod_is_read_with_its_place() -> None:
         (("a-rule",), "because", 7),
         (("b-rule",), "so", 13),
     ]
-
-
-def test_a_limit_stands_in_for_a_request() -> None:
-    resources = pod(DEPLOYMENT).containers[2].resources
-    filled = requests_with_defaults(resources)
-    assert (filled["cpu"].text, filled["memory"].text) == ("0.1", "1Gi")
 
 
 CONTAINERS = "containers: [{name: a, image: b}]"

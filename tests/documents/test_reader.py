@@ -8,11 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quota_advisor.documents.names import is_quadlet, is_unit
-from quota_advisor.documents.reader import read_file
+from quota_advisor.documents.reader import read_manifest
 from quota_advisor.documents.tree import MAX_NODES
-from quota_advisor.model.manifest import DocumentNote, NoteKind, Pod, Quadlet
-from quota_advisor.model.unit import UnitFile
+from quota_advisor.model.manifest import DocumentNote, NoteKind, Pod
 
 POD = "kind: Pod\napiVersion: v1\nmetadata: {name: é}\nspec: {containers: [{name: a, image: b}]}\n"
 
@@ -22,38 +20,13 @@ HANG_SEC = 30
 
 def notes(data: bytes | str) -> list[tuple[NoteKind, int, int]]:
     raw = data.encode() if isinstance(data, str) else data
-    found = [item for item in read_file("x.yaml", raw) if isinstance(item, DocumentNote)]
+    found = [item for item in read_manifest("x.yaml", raw) if isinstance(item, DocumentNote)]
     return [(note.kind, note.line, note.column) for note in found]
 
 
 def pods(data: bytes | str) -> list[Pod]:
     raw = data.encode() if isinstance(data, str) else data
-    return [item for item in read_file("x.yaml", raw) if isinstance(item, Pod)]
-
-
-@pytest.mark.parametrize(
-    ("name", "unit", "quadlet"),
-    [
-        ("api.service", True, False), ("a/getty@tty1.service", True, False),
-        ("user.slice", True, False), ("x.mount", True, False), ("x.timer", False, False),
-        ("api.service.d/10-cpu.conf", True, False), ("service.d/10-cpu.conf", True, False),
-        ("user-.slice.d/x.conf", True, False), ("nginx/conf.d/x.conf", False, False),
-        ("x.conf", False, False), ("service", False, False), ("slice.yaml", False, False),
-        ("a.container", False, True), ("a.pod", False, True), ("a.kube", False, True),
-        ("a.container.d/x.conf", False, True), ("-", False, False), ("", False, False),
-    ],
-)  # fmt: skip
-def test_names_tell_units_and_quadlets(name: str, unit: bool, quadlet: bool) -> None:  # noqa: FBT001
-    assert (is_unit(name), is_quadlet(name)) == (unit, quadlet)
-
-
-def test_units_and_quadlets_are_read_by_their_names() -> None:
-    (unit,) = read_file("a/api.service", b"[Service]\nCPUQuota=50%\n")
-    assert isinstance(unit, UnitFile)
-    assert unit.assignments[0].location.file == "a/api.service"
-    (quadlet,) = read_file("a/api.container", b"[Container]\nImage=x\n")
-    assert isinstance(quadlet, Quadlet)
-    assert quadlet.unit.assignments[0].value == "x"
+    return [item for item in read_manifest("x.yaml", raw) if isinstance(item, Pod)]
 
 
 def test_a_broken_document_does_not_hide_the_others() -> None:
@@ -197,12 +170,12 @@ FRAGMENTS = [
 @settings(max_examples=500, deadline=None)
 @given(st.lists(st.sampled_from(FRAGMENTS), max_size=40))
 def test_fragments_in_any_order_raise_nothing(parts: list[str]) -> None:
-    list(read_file("x.yaml", "".join(parts).encode()))
+    list(read_manifest("x.yaml", "".join(parts).encode()))
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.binary(max_size=200))
 def test_any_bytes_raise_nothing(data: bytes) -> None:
     for name in ("x.yaml", "x.service", "x.container", "-"):
-        list(read_file(name, data))
-        list(read_file(name, b"kind: Pod\ncontainers: " + data))
+        list(read_manifest(name, data))
+        list(read_manifest(name, b"kind: Pod\ncontainers: " + data))

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from quota_advisor.documents.split import Interest, Part, documents, interest, split_points, whole
+from quota_advisor.documents.split import Interest, Part, documents, interest, whole
 
 
 def split(data: bytes) -> list[tuple[bytes, int]]:
@@ -34,28 +32,6 @@ def test_documents_end_at_marks_at_the_margin(
 ) -> None:
     found = [(text, line) for text, line in split(data) if text.strip()]
     assert found == [(text, line) for text, line in expected if text.strip()]
-
-
-@given(
-    st.lists(st.sampled_from([b"---\n", b"a: 1\n", b"--- # c\n", b" ---\n", b"--- x\n", b"\n"])),
-    st.integers(1, 5),
-)
-def test_parts_hold_the_documents_of_the_whole(lines: list[bytes], parts: int) -> None:
-    data = b"".join(lines)
-    points = split_points(data, parts)
-    assert len(points) <= parts
-    assert b"".join(data[p.start : p.end] for p in points) == data
-    together = [d for point in points for d in documents(data, point)]
-    assert [d for d in together if data[d.start : d.end].strip()] == [
-        d for d in documents(data, whole(data)) if data[d.start : d.end].strip()
-    ]
-
-
-def test_parts_are_about_equal() -> None:
-    data = b"a: 1\n---\n" * 1000
-    sizes = [point.end - point.start for point in split_points(data, 4)]
-    assert len(sizes) == 4
-    assert max(sizes) - min(sizes) < 40
 
 
 POD = b"kind: Pod\nspec:\n  containers: []\n"

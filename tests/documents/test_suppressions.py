@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from quota_advisor.documents.reader import read_file
+from quota_advisor.documents.reader import read_manifest
 from quota_advisor.model.manifest import Pod
 
 POD = "kind: Pod\napiVersion: v1\nspec: {containers: [{name: a, image: b}]}\n"
 
 
 def found(text: str) -> list[tuple[tuple[str, ...], str, int, int]]:
-    pods = [item for item in read_file("x.yaml", text.encode()) if isinstance(item, Pod)]
+    pods = [item for item in read_manifest("x.yaml", text.encode()) if isinstance(item, Pod)]
     return [
         (s.rules, s.reason, s.location.line, s.location.column)
         for pod in pods

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from quota_advisor.documents.text import without_marks
 from quota_advisor.documents.tree import (
     BrokenDocumentError,
     Node,
@@ -19,7 +20,7 @@ from quota_advisor.documents.tree import (
     pairs,
     place,
 )
-from quota_advisor.documents.yaml_tree import read_yaml, without_marks
+from quota_advisor.documents.yaml_tree import read_yaml
 
 ANSWERS = json.loads((Path(__file__).parent / "yaml.json").read_text(encoding="utf-8"))
 

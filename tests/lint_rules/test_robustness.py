@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from quota_advisor import checks
 from quota_advisor.catalog import load_catalog
 from quota_advisor.config import Config
-from quota_advisor.documents.reader import Document, read_file
-from quota_advisor.engine import Plan, Scope, run
+from quota_advisor.documents.reader import Document, read_manifest
+from quota_advisor.engine import Scope, run
 from quota_advisor.model.finding import Finding
 from quota_advisor.model.lint import LimitsPolicy, LintContext, PodCase
 from quota_advisor.model.manifest import (
@@ -25,8 +25,6 @@ from quota_advisor.model.manifest import (
     Quadlet,
     ResourceQuota,
 )
-
-assert checks.pods
 
 AMOUNTS = st.one_of(
     st.sampled_from(
@@ -92,7 +90,7 @@ CONTEXTS = st.builds(
     node_millicores=st.none() | st.integers(1, 10**6),
     kubernetes_version=st.none() | st.tuples(st.just(1), st.integers(0, 40)),
 )
-PLAN = Plan(load_catalog())
+PLAN = checks.plan(load_catalog())
 
 patient = settings(deadline=None, suppress_health_check=(HealthCheck.too_slow,))
 """A busy machine is no failure."""
@@ -106,7 +104,7 @@ def judge(name: str, data: Any, context: LintContext) -> list[Finding]:
     text = data if isinstance(data, str) else json.dumps(data)
     scopes = [
         Scope(PodCase(found, context) if isinstance(found, Pod) else found)
-        for found in read_file(name, text.encode("utf-8", "surrogatepass"))
+        for found in read_manifest(name, text.encode("utf-8", "surrogatepass"))
         if isinstance(found, Pod | ComposeService | KubeletConfig | Quadlet | DocumentNote)
     ]
     results = run(scopes, PLAN, Config())
@@ -136,7 +134,7 @@ def test_pods_beside_a_limit_range_and_a_resource_quota(
 
 
 def one_of(kind: type[Any], data: dict[str, Any]) -> Any:
-    found: list[Document] = list(read_file("other.json", json.dumps(data).encode()))
+    found: list[Document] = list(read_manifest("other.json", json.dumps(data).encode()))
     return next(document for document in found if isinstance(document, kind))
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from quota_advisor.catalog import load_catalog
-from quota_advisor.cli.judging import Rulebook, judge
+from quota_advisor.cli.judging import judge
+from quota_advisor.cli.rulebook import Rulebook
 from quota_advisor.config import Config
 from quota_advisor.engine import CHECKS, SuppressionUse
 from quota_advisor.model.finding import Evidence, Finding

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import pytest
 
-from quota_advisor import engine
+from quota_advisor import checks, engine
 from quota_advisor.catalog import Catalog, Rule, load_catalog, with_overrides
 from quota_advisor.config import Config, SuppressEntry
 from quota_advisor.documents.unit_file import parse_unit_file
 from quota_advisor.documents.unit_merge import merge_unit
-from quota_advisor.engine import Hit, Scope, Skip, Verdicts, check, run
+from quota_advisor.engine import Hit, Plan, Scope, Skip, Verdicts, check, run
 from quota_advisor.model.finding import Confidence, Severity, Subject
 from quota_advisor.model.limit import Missing
 from quota_advisor.model.source import Location
@@ -80,8 +80,13 @@ def book(monkeypatch: pytest.MonkeyPatch) -> Catalog:
     return {id_: rule(id_) for id_ in mine} | {id_: load_catalog()[id_] for id_ in about_comments}
 
 
-def only(book: Catalog, *ids: str) -> Catalog:
-    return {id_: book[id_] for id_ in (*ids, "unused-suppression", "suppression-without-reason")}
+def plan(rules: Catalog) -> Plan:
+    return Plan(rules, engine.CHECKS.keys(), checks.load)
+
+
+def only(book: Catalog, *ids: str) -> Plan:
+    always = ("unused-suppression", "suppression-without-reason")
+    return plan({id_: book[id_] for id_ in (*ids, *always)})
 
 
 def comment(*rules: str, reason: str = "known", line: int = 1) -> Suppression:
@@ -195,7 +200,7 @@ def test_a_shared_comment_is_in_use_when_one_unit_needs_it(
 
 
 def test_a_line_in_a_shared_file_counts_once(book: Catalog) -> None:
-    scopes = [Scope(unit("a.service")), Scope(unit("b.service"))]
+    scopes = [Scope(unit(name), shares_files=True) for name in ("a.service", "b.service")]
     found = run(scopes, only(book, "says-why"), Config()).findings
     assert [f.subject.name for f in found] == ["a.service"]
 
@@ -240,7 +245,7 @@ def test_a_degree_that_the_check_sees_counts(book: Catalog) -> None:
 
 def test_a_severity_that_the_user_set_beats_the_degree(book: Catalog) -> None:
     chosen = with_overrides(book["by-degree"], severity=Severity.INFO, options={})
-    results = run([Scope(Thing("error"))], {"by-degree": chosen}, Config())
+    results = run([Scope(Thing("error"))], plan({"by-degree": chosen}), Config())
     assert [f.severity for f in results.findings] == [Severity.INFO]
 
 

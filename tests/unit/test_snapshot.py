@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from quota_advisor.catalog import load_catalog
-from quota_advisor.cli.judging import Rulebook, judge
+from quota_advisor.cli.judging import judge
+from quota_advisor.cli.rulebook import Rulebook
 from quota_advisor.config import Config
 from quota_advisor.engine import CHECKS
 from quota_advisor.errors import SnapshotError
