@@ -1,20 +1,28 @@
-"""The rulebook: ``rules/*.yaml`` loaded, checked, and given the user's settings."""
+"""The rulebook: ``rules/*.yaml`` loaded, checked, and given the user's settings.
+
+Reading seventy files of YAML takes longer than linting a small one, so what they hold is also kept
+in one file of JSON beside the code (``make generate``). A checkout whose rule files have changed
+since then reads the rule files.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
-from collections.abc import Mapping
+import zlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 import quota_advisor
 from quota_advisor.errors import CatalogError
 from quota_advisor.model.finding import Confidence, Severity
+
+COMPILED = Path(quota_advisor.__file__).with_name("_rulebook.json")
+"""All rules in one file; made by ``tools/generate.py``."""
 
 _KEBAB = re.compile("[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -79,9 +87,9 @@ def data_directory(name: str) -> Path:
     Raises:
         CatalogError: Neither place has it.
     """
-    package = Path(quota_advisor.__file__).parent
+    package = COMPILED.parent
     # A checkout's own files come first: an editable install also holds copies from its build.
-    checkout = [package.parent / name] if (package.parent / "pyproject.toml").is_file() else []
+    checkout = [package.parent / name] if _is_checkout() else []
     for candidate in (*checkout, package / f"_{name}"):
         if candidate.is_dir():
             return candidate
@@ -95,8 +103,44 @@ def load_catalog() -> Catalog:
     Raises:
         CatalogError: A rule file is malformed.
     """
-    paths = sorted(data_directory("rules").glob("*.yaml"))
-    return {path.stem: load_rule(path) for path in paths}
+    if (compiled := _compiled()) is not None:
+        return {name: _rule(data) for name, data in compiled.items()}
+    return {path.stem: load_rule(path) for path in rule_files()}
+
+
+def rule_files() -> list[Path]:
+    """Return the file of each rule, sorted by name."""
+    return sorted(data_directory("rules").glob("*.yaml"))
+
+
+def compiled_rulebook() -> str:
+    """Return what :data:`COMPILED` has to hold: a line for each rule, so that changes show."""
+    paths = rule_files()
+    lines = (f'"{path.stem}": {json.dumps(_parse(path), ensure_ascii=False)}' for path in paths)
+    rules = ",\n".join(lines)
+    return f'{{"checksum": {_checksum(paths)}, "rules": {{\n{rules}\n}}}}\n'
+
+
+def _compiled() -> Mapping[str, Any] | None:
+    """Return the rules as they were compiled, None where a checkout's files say otherwise."""
+    try:
+        data = json.loads(COMPILED.read_bytes())
+        rules: Mapping[str, Any] = data["rules"]
+        is_current = not _is_checkout() or data["checksum"] == _checksum(rule_files())
+    except (OSError, ValueError, LookupError, TypeError):
+        return None  # the rule files themselves are there too
+    return rules if is_current else None
+
+
+def _is_checkout() -> bool:
+    return (COMPILED.parent.parent / "pyproject.toml").is_file()
+
+
+def _checksum(paths: Sequence[Path]) -> int:
+    total = 0
+    for path in paths:
+        total = zlib.crc32(path.read_bytes(), zlib.crc32(path.name.encode(), total))
+    return total
 
 
 def load_rule(path: Path) -> Rule:
@@ -106,12 +150,24 @@ def load_rule(path: Path) -> Rule:
         CatalogError: The file is no mapping, has unknown or missing fields, or another name.
     """
     try:
-        rule = _rule(yaml.load(path.read_bytes(), Loader=_LOADER))  # noqa: S506 - a safe loader
-    except (OSError, yaml.YAMLError, ValueError) as error:
+        rule = _rule(_parse(path))
+    except (OSError, ValueError) as error:
         raise CatalogError(f"{path.name}: {' '.join(str(error).split())}") from error
     if rule.id != path.stem:
         raise CatalogError(f"{path.name}: id {rule.id!r} must equal the file name")
     return rule
+
+
+def _parse(path: Path) -> Any:
+    # Only a checkout with changed rules needs the parser, which takes long to import.
+    import yaml  # noqa: PLC0415
+
+    # libyaml reads the rulebook ten times faster; both are safe loaders.
+    loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        return yaml.load(path.read_bytes(), Loader=loader)  # noqa: S506 - a safe loader
+    except yaml.YAMLError as error:
+        raise ValueError(str(error)) from error
 
 
 def _rule(data: Any) -> Rule:
@@ -186,7 +242,3 @@ def with_overrides(rule: Rule, *, severity: Severity | None, options: Mapping[st
         severity=severity or rule.severity,
         severity_fixed=rule.severity_fixed or severity is not None,
     )
-
-
-# libyaml reads the rulebook ten times faster; both are safe loaders.
-_LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -1,7 +1,7 @@
 """Write the files that are made from others, or check that they are current.
 
-Rule pages and their index come from the rulebook, JSON schemas from the models, the README's
-help texts from the program.
+The compiled rulebook, rule pages and their index come from the rules, JSON schemas from the models,
+the help texts of the README from the program.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import click
 import pydantic
 
-from quota_advisor.catalog import Rule, load_catalog
+from quota_advisor.catalog import COMPILED, Rule, compiled_rulebook, load_catalog
 from quota_advisor.cli import cli
 from quota_advisor.config_file import ConfigFile
 from quota_advisor.model.snapshot import Snapshot
@@ -58,6 +58,7 @@ def main() -> int:
 
 def generated() -> Iterator[tuple[Path, str]]:
     """Yield each generated file with its text."""
+    yield COMPILED, compiled_rulebook()
     rules = load_catalog()
     for rule in rules.values():
         yield TOP / "docs" / "rules" / f"{rule.id}.md", rule_page(rule)
