@@ -1,13 +1,17 @@
-/* Reads plain block-style YAML, as manifests are mostly written, into a pruned tree in JSON.
+/* Reads plain block-style YAML, as manifests are mostly written, into pruned trees in JSON.
  *
- * It takes a subset of YAML and refuses everything else, so that a caller with a complete reader
- * can use that one instead; what it takes, it reads as that reader would, places included.
+ * A file is cut into documents at lines that begin with "---". Words say which of them are read;
+ * the others are passed over, or left to the caller. It takes a subset of YAML and leaves what is
+ * not of it, so that a caller with a complete reader can use that one instead; what it takes, it
+ * reads as that reader would, places included.
  *
- * The answer is one JSON value:
+ * The answer is a list with an entry for each document that is not passed over:
+ *   [start,end,line,tree]   offsets of its bytes, number of its first line, and null instead of
+ *                           the tree where it is left to the caller
+ * where the tree is
  *   scalar   ["text",plain,line,column]
  *   list     [line,column,item,...]
  *   mapping  {"":[line,column],"key":value,...}
- *   nothing  null
  * A pair of a mapping is left out unless its key is known, a key with QUOTA_MANIFEST_STRONG stands
  * somewhere in its value, or it is a scalar in the mapping below a key with QUOTA_MANIFEST_OPEN.
  */
@@ -22,23 +26,36 @@ enum {
   QUOTA_MANIFEST_OPEN = 4,   /* keep every scalar in the mapping below this key */
 };
 
+/* What becomes of a document. Where several words are in it, the last of these counts, and a known
+ * kind (the value of "kind" at its margin) before any word. */
+enum {
+  QUOTA_MANIFEST_SKIP,      /* it has none of the words: it is passed over */
+  QUOTA_MANIFEST_READ,      /* the word is in it: it is read */
+  QUOTA_MANIFEST_LEAVE,     /* the word is in it: it is left to the caller */
+  QUOTA_MANIFEST_KIND_SKIP, /* the word is its kind: it is passed over */
+  QUOTA_MANIFEST_KIND_READ, /* the word is its kind: it is read */
+};
+
 /* Changes whenever a caller must change with it. */
-enum { QUOTA_MANIFEST_VERSION = 2 };
+enum { QUOTA_MANIFEST_VERSION = 3 };
 
 struct quota_manifest;
 
 int quota_manifest_version(void);
 
-/* Returns a reader without keys, or NULL when memory is short. One thread may use it at a time. */
+/* Returns a reader without keys and words, or NULL when memory is short. One thread may use it at a time. */
 struct quota_manifest *quota_manifest_new(void);
 
 /* Adds a key with one or more of the marks above. Returns 0, or -1 when there are too many. */
 int quota_manifest_key(struct quota_manifest *reader, const char *key, int marks);
 
-/* Reads bytes start to end of data as one document whose first line has the given number.
+/* Adds a word with one of the uses above. Returns 0, or -1 when there are too many. */
+int quota_manifest_word(struct quota_manifest *reader, const char *word, int use);
+
+/* Reads the documents in bytes start to end of data, whose first line has the given number.
  *
- * Returns the length of the JSON text, or -1 when the document is not of the subset, too large or
- * memory is short. The text stays valid until the next call. */
+ * Returns the length of the JSON text, or -1 when there are too many bytes or memory is short. The
+ * text stays valid until the next call. */
 long quota_manifest_read(struct quota_manifest *reader, const char *data, size_t start, size_t end,
                          unsigned line);
 

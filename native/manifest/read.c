@@ -693,21 +693,16 @@ static bool read_lines(struct scan *scan)
   return !scan->must_follow;
 }
 
-long quota_manifest_read(struct quota_manifest *reader, const char *data, size_t start, size_t end,
-                         unsigned line)
+bool read_document(struct quota_manifest *reader, const char *data, size_t start, size_t end,
+                   unsigned line)
 {
   set_classes(reader);
-  /* Places in the document and in the pool, which is never larger, are kept in 32 bits. */
-  if (end > INT32_MAX)
-    return -1;
   if (!is_ascii(data, start, end) && !is_text(data, start, end))
-    return -1;
+    return false;
   reader->node_count = 0;
   reader->pool.size = 0;
   struct scan scan = {.reader = reader, .data = data, .at = start, .end = end,
                       .line_start = start, .line = line, .counted_at = start,
                       .pending = NO_NODE};
-  if (!read_lines(&scan) || !tree_write(reader, data))
-    return -1;
-  return (long)reader->json.size;
+  return read_lines(&scan) && tree_write(reader, data);
 }

@@ -5,7 +5,7 @@
 
 #include "manifest.h"
 
-enum { FIRST_NODES = 512, MAX_NODES = 1 << 20, FIRST_BYTES = 8192 };
+enum { FIRST_NODES = 512, MAX_NODES = 1 << 20, FIRST_BYTES = 8192, MAX_DIGITS = 10 };
 
 bool buffer_reserve(struct buffer *buffer, size_t more)
 {
@@ -160,7 +160,7 @@ static void put(struct buffer *json, char byte)
 
 static void put_number(struct buffer *json, uint32_t number)
 {
-  char digits[10];
+  char digits[MAX_DIGITS];
   size_t count = 0;
   do
     digits[count++] = (char)('0' + number % 10);
@@ -174,6 +174,14 @@ static void put_place(struct buffer *json, struct place place)
   put_number(json, place.line);
   put(json, ',');
   put_number(json, place.column);
+}
+
+bool buffer_number(struct buffer *buffer, uint32_t number)
+{
+  if (!buffer_reserve(buffer, MAX_DIGITS))
+    return false;
+  put_number(buffer, number);
+  return true;
 }
 
 static bool put_string(struct quota_manifest *reader, const char *bytes, struct span span)
@@ -250,8 +258,5 @@ static bool write_node(struct quota_manifest *reader, const char *data, uint32_t
 
 bool tree_write(struct quota_manifest *reader, const char *data)
 {
-  reader->json.size = 0;
-  if (reader->node_count == 0)
-    return buffer_add(&reader->json, "null", 4);
-  return write_node(reader, data, 0);
+  return reader->node_count == 0 || write_node(reader, data, 0);
 }

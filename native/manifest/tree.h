@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { NO_NODE = UINT32_MAX, MAX_KEYS = 128, KEY_SLOTS = 512 };
+enum { NO_NODE = UINT32_MAX, MAX_KEYS = 128, KEY_SLOTS = 512, MAX_WORDS = 64 };
 
 enum node_kind { SCALAR, LIST, MAPPING, ALIAS };
 
@@ -50,10 +50,18 @@ struct known_key {
   uint8_t marks;
 };
 
+struct word {
+  char text[64];
+  size_t size;
+  int use;
+};
+
 struct quota_manifest {
   struct known_key keys[MAX_KEYS];
   uint16_t slots[KEY_SLOTS]; /* index into keys plus one */
   size_t key_count;
+  struct word words[MAX_WORDS];
+  size_t word_count;
   struct node *nodes;
   size_t node_count;
   size_t node_capacity;
@@ -68,6 +76,9 @@ bool buffer_reserve(struct buffer *buffer, size_t more);
 /* Adds bytes. Returns false when memory is short. */
 bool buffer_add(struct buffer *buffer, const char *bytes, size_t size);
 
+/* Adds a number in decimal digits. Returns false when memory is short. */
+bool buffer_number(struct buffer *buffer, uint32_t number);
+
 /* Returns the marks of a key, 0 for an unknown one. */
 uint8_t key_marks(const struct quota_manifest *reader, const char *key, size_t size);
 
@@ -81,7 +92,13 @@ void tree_mark_strong(struct quota_manifest *reader, uint32_t index);
 /* Whether the text of a scalar will be written. */
 bool tree_keeps_text(const struct quota_manifest *reader, uint32_t index);
 
-/* Writes the tree to the JSON buffer. Returns false when memory is short. */
+/* Adds the tree to the JSON buffer. Returns false when memory is short. */
 bool tree_write(struct quota_manifest *reader, const char *data);
+
+/* Reads bytes start to end of data as one document and adds its tree to the JSON buffer; of one
+ * without any node nothing. Returns false when it is not of the subset, too large or memory is
+ * short; something of it may then be in the buffer. */
+bool read_document(struct quota_manifest *reader, const char *data, size_t start, size_t end,
+                   unsigned line);
 
 #endif

@@ -1,4 +1,4 @@
-"""Plain YAML to a tree, fast: a reader in C that refuses whatever is not plain.
+"""Plain YAML to trees, fast: a reader in C that leaves whatever is not plain.
 
 It is a shared library beside the package. Where it is missing, everything is read the exact way.
 """
@@ -8,19 +8,31 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from threading import local
 
 import quota_advisor
-from quota_advisor.documents.tree import OPEN_KEYS, STRONG_KEYS, WEAK_KEYS, Node, Tree
+from quota_advisor.documents.split import KNOWN_KINDS, OTHER_WORDS, POD_WORDS, Interest, Part
+from quota_advisor.documents.tree import OPEN_KEYS, STRONG_KEYS, WEAK_KEYS, Node
 
 NAME = "libquota_manifest.so"
 OVERRIDE = "QUOTA_ADVISOR_READER"
 """Environment variable: path of the library, or ``off``."""
 
-_VERSION = 2
+_VERSION = 3
 _MARKS = ((1, WEAK_KEYS), (2, STRONG_KEYS), (4, OPEN_KEYS))
+_READ, _LEAVE, _KIND_SKIP, _KIND_READ = 1, 2, 3, 4
+
+READ_ALL = ((b"", _READ),)
+"""Words that are in every document."""
+
+_WORDS = (
+    *((kind, _KIND_READ if i is Interest.PODS else _KIND_SKIP) for kind, i in KNOWN_KINDS.items()),
+    *((word, _READ) for word in POD_WORDS),
+    *((word, _LEAVE) for word in OTHER_WORDS),
+)
 
 _decode = json.JSONDecoder().raw_decode
 
@@ -30,9 +42,11 @@ class NativeReader:
 
     Args:
         library: The shared library.
+        words: What becomes of documents with these words in them; by default those that can hold
+            a pod are read.
     """
 
-    def __init__(self, library: ctypes.CDLL) -> None:
+    def __init__(self, library: ctypes.CDLL, words: Iterable[tuple[bytes, int]] = _WORDS) -> None:
         self._library = library
         self._read = library.quota_manifest_read
         self._text = library.quota_manifest_text
@@ -43,25 +57,30 @@ class NativeReader:
             marks = sum(mark for mark, keys in _MARKS if key in keys)
             if library.quota_manifest_key(self._reader, key.encode(), marks):
                 raise ValueError(f"the reader has no room for the key {key!r}")
+        for word, use in words:
+            if library.quota_manifest_word(self._reader, word, use):
+                raise ValueError(f"the reader has no room for the word {word!r}")
 
     def __del__(self) -> None:
         self._library.quota_manifest_free(self._reader)
 
-    def read(self, data: bytes, start: int, end: int, line: int) -> Tree | None:
-        """Return the pruned tree of one document, or None for what the reader refuses.
+    def read(self, data: bytes, part: Part) -> list[tuple[int, int, int, Node]] | None:
+        """Return the documents of a part of a file that are of interest, with their pruned trees.
 
         Args:
             data: The file.
-            start: Offset of the document's first byte.
-            end: Offset after its last one.
-            line: Number of its first line.
+            part: Which documents.
+
+        Returns:
+            First three a :class:`Part`, then the tree, or None where the exact way has to be
+            taken; for all documents None where they are too many.
         """
-        size = self._read(self._reader, data, start, end, line)
+        size = self._read(self._reader, data, *part)
         if size < 0:
             return None
         text = ctypes.string_at(self._text(self._reader), size).decode()
-        root: Node = _decode(text)[0]
-        return Tree(root)
+        found: list[tuple[int, int, int, Node]] = _decode(text)[0]
+        return found
 
 
 _readers = local()
@@ -110,6 +129,7 @@ def _declare(library: ctypes.CDLL) -> None:
     library.quota_manifest_new.argtypes = []
     library.quota_manifest_new.restype = pointer
     library.quota_manifest_key.argtypes = [pointer, text, ctypes.c_int]
+    library.quota_manifest_word.argtypes = [pointer, text, ctypes.c_int]
     library.quota_manifest_read.argtypes = [pointer, text, size, size, ctypes.c_uint]
     library.quota_manifest_read.restype = ctypes.c_long
     library.quota_manifest_text.argtypes = [pointer]

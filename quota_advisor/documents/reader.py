@@ -13,7 +13,7 @@ from quota_advisor.documents.pods import PodReading, Source
 from quota_advisor.documents.split import Interest, Part, documents, interest, whole
 from quota_advisor.documents.suppressions import MARK, from_comments
 from quota_advisor.documents.text import to_utf8, without_marks
-from quota_advisor.documents.tree import BrokenDocumentError, PlaceWantedError, Tree
+from quota_advisor.documents.tree import BrokenDocumentError, Node, PlaceWantedError, Tree
 from quota_advisor.model.manifest import (
     ComposeService,
     DocumentNote,
@@ -58,12 +58,26 @@ def read_part(name: str, data: bytes, part: Part) -> Iterator[Document]:
     yield from _File(name, data).read(part)
 
 
+def _roots(data: bytes, part: Part) -> Iterator[tuple[Part, Node]]:
+    """Yield the documents of a part, with what the fast way made of them; None for a closer look.
+
+    What that way passes over is left out.
+    """
+    native = native_reader()
+    found = None if native is None else native.read(data, part)
+    if found is None:
+        yield from ((document, None) for document in documents(data, part))
+    else:
+        yield from ((Part(start, end, line), root) for start, end, line, root in found)
+
+
 class _File:
     def __init__(self, name: str, data: bytes) -> None:
         self.name = name
         self.data = data
         self._templates = False
-        self._native = native_reader()
+        self._patch = _PATCH in data
+        self._comments = MARK in data
 
     def read(self, part: Part) -> Iterator[Document]:
         if _JSON_START.match(self.data, part.start, part.end):
@@ -73,7 +87,15 @@ class _File:
                 pass
             else:
                 return
-        for document in documents(self.data, part):
+        for document, root in _roots(self.data, part):
+            if root is not None:
+                try:
+                    yield from self._objects(self._source(document), root)
+                except PlaceWantedError:
+                    # Something is where it does not belong; the exact way knows every place.
+                    pass
+                else:
+                    continue
             wanted = interest(self.data, document)
             if wanted is not Interest.NOTHING:
                 yield from self._document(document, wanted)
@@ -99,16 +121,6 @@ class _File:
     # ---- YAML
 
     def _document(self, part: Part, wanted: Interest) -> Iterator[Document]:
-        if wanted is Interest.PODS and self._native is not None:
-            tree = self._native.read(self.data, *part)
-            if tree is not None:
-                try:
-                    yield from self._objects(self._source(part), tree)
-                except PlaceWantedError:
-                    # Something is where it does not belong; the exact way knows every place.
-                    pass
-                else:
-                    return
         try:
             tree = self._exact(part, prune=wanted is Interest.PODS)
         except BrokenDocumentError as error:
@@ -128,9 +140,9 @@ class _File:
 
     def _source(self, part: Part) -> Source:
         """Return what is known of a document that could be read."""
-        patch = self.data.find(_PATCH, part.start, part.end) >= 0
+        patch = self._patch and self.data.find(_PATCH, part.start, part.end) >= 0
         comments: tuple[Suppression, ...] = ()
-        if self.data.find(MARK, part.start, part.end) >= 0:
+        if self._comments and self.data.find(MARK, part.start, part.end) >= 0:
             data = without_marks(self.data[part.start : part.end])
             comments = from_comments(self.name, data, part.line)
         return Source(self.name, comments, patch)
@@ -148,11 +160,11 @@ class _File:
         elif compose:
             yield from read_compose(self.name, tree.root, source.suppressions)
         elif tree.root is not None:
-            yield from self._objects(source, tree)
+            yield from self._objects(source, tree.root)
 
-    def _objects(self, source: Source, tree: Tree) -> Iterator[Document]:
+    def _objects(self, source: Source, root: Node) -> Iterator[Document]:
         # All of them before the first is handed on: reading may have to begin again.
-        for found in list(read_objects(source, tree.root)):
+        for found in list(read_objects(source, root)):
             if not isinstance(found, PodReading):
                 yield found
                 continue

@@ -16,7 +16,7 @@ from quota_advisor.documents.pods import POD_PATHS
 
 _MARK = b"\n---"
 _AFTER_MARK = (b" ", b"\t", b"\n", b"\r", b"")
-_BLANK_REST = re.compile(rb"---[ \t]*(#[^\n]*)?(\r?\n|\Z)")
+_BLANK_REST = re.compile(rb"---(?:[ \t]+(?:#[^\n]*)?)?(?:\r?\n|\Z)")
 
 
 class Part(NamedTuple):
@@ -84,12 +84,13 @@ def _behind_mark(data: bytes, at: int, end: int, line: int) -> tuple[int, int]:
 
 # ---- interest
 
-_KNOWN_KINDS = {
+KNOWN_KINDS = {
     # These hold no pod template; their texts may look like some.
     **dict.fromkeys((b"CustomResourceDefinition", b"ConfigMap", b"Secret"), Interest.NOTHING),
     # These say something even without containers: that they are missing.
     **dict.fromkeys((kind.encode() for kind in POD_PATHS), Interest.PODS),
 }
+"""What documents of a kind can hold, whatever words are in them."""
 
 _EXACT_KINDS = (b"LimitRange", b"ResourceQuota", b"KubeletConfiguration")
 _KIND = re.compile(rb"""["']?([A-Za-z]+)["']?[ \t\r]*(?:#|\n|\Z)""")
@@ -99,6 +100,12 @@ _TEMPLATE_LINE = re.compile(
 )
 _SERVICES = (b"\nservices:", b'"services"')
 
+POD_WORDS = (b"ontainers",)
+"""A document with one of these can hold a pod."""
+
+OTHER_WORDS = (*_EXACT_KINDS, b"services", b"{{", b"{%")
+"""Without any of these it can hold nothing else."""
+
 
 def interest(data: bytes, part: Part) -> Interest:
     """Return what a document can hold.
@@ -107,13 +114,13 @@ def interest(data: bytes, part: Part) -> Interest:
     """
     start, end = part.start, part.end
     kind = _kind(data, start, end)
-    if kind in _KNOWN_KINDS:
-        return _KNOWN_KINDS[kind]
+    if kind in KNOWN_KINDS:
+        return KNOWN_KINDS[kind]
     if any(data.find(word, start, end) >= 0 for word in _EXACT_KINDS):
         return Interest.ANYTHING
     if not kind and _has_services(data, start, end):
         return Interest.ANYTHING
-    if data.find(b"ontainers", start, end) >= 0:
+    if any(data.find(word, start, end) >= 0 for word in POD_WORDS):
         return Interest.PODS
     return Interest.ANYTHING if _is_template(data, start, end) else Interest.NOTHING
 

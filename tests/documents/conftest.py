@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from ctypes import CDLL
 from pathlib import Path
 
 import pytest
 
-from quota_advisor.documents.native_tree import NativeReader, load
+from quota_advisor.documents.native_tree import READ_ALL, NativeReader, load
 
 SOURCES = Path(__file__).parents[2] / "native" / "manifest"
 
 
 @pytest.fixture(scope="session")
-def native(tmp_path_factory: pytest.TempPathFactory) -> NativeReader:
+def library(tmp_path_factory: pytest.TempPathFactory) -> CDLL:
     """Build the library for these tests; an installed one may be older."""
     compiler = shutil.which("cc")
     if compiler is None or not SOURCES.is_dir():
@@ -25,4 +26,16 @@ def native(tmp_path_factory: pytest.TempPathFactory) -> NativeReader:
     subprocess.run([*command, *sources, "-o", str(library)], check=True)
     loaded = load(library)
     assert loaded is not None
-    return NativeReader(loaded)
+    return loaded
+
+
+@pytest.fixture(scope="session")
+def native(library: CDLL) -> NativeReader:
+    """Return the reader as lint uses it."""
+    return NativeReader(library)
+
+
+@pytest.fixture(scope="session")
+def reads_all(library: CDLL) -> NativeReader:
+    """Return a reader that passes no document over."""
+    return NativeReader(library, READ_ALL)

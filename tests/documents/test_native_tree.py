@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from quota_advisor.documents import reader as reader_module
 from quota_advisor.documents.native_tree import NativeReader
 from quota_advisor.documents.reader import read_manifest
-from quota_advisor.documents.split import documents, whole
+from quota_advisor.documents.split import Part, documents, whole
 from quota_advisor.documents.tree import BrokenDocumentError, Tree
 from quota_advisor.documents.yaml_tree import read_yaml
 
@@ -99,17 +99,25 @@ def exact(data: bytes, line: int = 1) -> Tree | str:
     return tree._replace(root=without_key_places(tree.root))
 
 
-def agree(native: NativeReader, data: bytes) -> bool:
-    """Compare what both make of a document; say whether the fast reader took it."""
-    fast = native.read(data, 0, len(data), 1)
-    assert fast is None or fast == exact(data)
-    return fast is not None
+def agree(reader: NativeReader, data: bytes) -> bool:
+    """Compare what both make of a file's documents; say whether the fast reader took them all."""
+    found = reader.read(data, whole(data))
+    assert found is not None
+    trees = {Part(start, end, line): root for start, end, line, root in found}
+    parts = [part for part in documents(data, whole(data)) if data[part.start : part.end].strip()]
+    for part in parts:
+        if trees.get(part) is not None:
+            assert Tree(trees[part]) == exact(data[part.start : part.end], part.line)
+    assert trees.keys() <= set(documents(data, whole(data)))
+    empty = [p for p in parts if p not in trees and exact(data[p.start : p.end]) != Tree(None)]
+    assert not empty
+    return all(trees.get(part, part) is not None for part in parts)
 
 
-def test_the_fast_reader_takes_what_manifests_are_written_in(native: NativeReader) -> None:
-    assert all(agree(native, data) for data in GENERATED)
-    assert agree(native, FEATURES)
-    assert agree(native, FEATURES.replace(b"\n", b"\r\n"))
+def test_the_fast_reader_takes_what_manifests_are_written_in(reads_all: NativeReader) -> None:
+    assert all(agree(reads_all, data) for data in GENERATED)
+    assert agree(reads_all, FEATURES)
+    assert agree(reads_all, FEATURES.replace(b"\n", b"\r\n"))
 
 
 @pytest.mark.parametrize(
@@ -121,16 +129,18 @@ def test_the_fast_reader_takes_what_manifests_are_written_in(native: NativeReade
         "a: &a\n  b: &b {c: d}\n  e: *b\n  f: *a\n",
     ],
 )  # fmt: skip
-def test_the_fast_reader_leaves_what_is_not_plain(native: NativeReader, text: str) -> None:
-    data = text.encode()
-    assert native.read(data, 0, len(data), 1) is None
+def test_the_fast_reader_leaves_what_is_not_plain(reads_all: NativeReader, text: str) -> None:
+    assert not agree(reads_all, text.encode())
 
 
-def test_lines_count_from_the_one_given(native: NativeReader) -> None:
-    data = b"x: y\n---\nspec: z\n"
-    tree = native.read(data, 9, len(data), 3)
-    assert tree is not None
-    assert tree.root["spec"] == ["z", True, 3, 7]
+def test_lines_count_from_the_one_given(reads_all: NativeReader) -> None:
+    data = b"x: y\n---\nspec: z\n--- # c\nspec: a\n"
+    found = reads_all.read(data, Part(5, len(data), 2))
+    assert found is not None
+    assert [list(entry) for entry in found] == [
+        [9, 17, 3, {"": [3, 1], "spec": ["z", True, 3, 7]}],
+        [25, 33, 5, {"": [5, 1], "spec": ["a", True, 5, 7]}],
+    ]
 
 
 EDITS = st.lists(
@@ -170,16 +180,16 @@ MANY = settings(
 @MANY
 @given(st.sampled_from([FEATURES, FEATURES, *GENERATED]), EDITS)
 def test_edited_manifests_read_alike(
-    native: NativeReader, data: bytes, edits: list[tuple[str, int, int]]
+    reads_all: NativeReader, data: bytes, edits: list[tuple[str, int, int]]
 ) -> None:
-    agree(native, edited(data, edits))
+    agree(reads_all, edited(data, edits))
 
 
 @MANY
 @example("a:\n- b\n c")
 @given(st.text(alphabet="ab:- \n#\"'|>[]{},&*\té", max_size=30))
-def test_short_texts_read_alike(native: NativeReader, text: str) -> None:
-    agree(native, text.encode())
+def test_short_texts_read_alike(reads_all: NativeReader, text: str) -> None:
+    agree(reads_all, text.encode())
 
 
 @MANY
@@ -195,13 +205,16 @@ def test_objects_are_alike_with_and_without_the_fast_reader(
         assert fast == list(read_manifest("x.yaml", data))
 
 
-def test_a_long_line_costs_no_more_than_its_length(native: NativeReader) -> None:
+def test_a_long_line_costs_no_more_than_its_length(reads_all: NativeReader) -> None:
     data = b"cpu: [" + b"x, " * 300_000 + b"x]\n"
-    assert native.read(data, 0, len(data), 1) is not None
+    assert agree(reads_all, data)
 
 
-def test_parts_of_a_file_are_read_in_place(native: NativeReader) -> None:
-    data = b"---\n".join(GENERATED[:20])
-    for part in documents(data, whole(data)):
-        tree = native.read(data, *part)
-        assert tree == exact(data[part.start : part.end], part.line)
+def test_parts_of_a_file_are_read_in_place(reads_all: NativeReader) -> None:
+    assert agree(reads_all, b"---\n".join(GENERATED[:20]))
+
+
+@MANY
+@given(st.lists(st.sampled_from([b"---\n", b"a: 1\n", b"--- # c\n", b" ---\n", b"--- x\n", b"\n"])))
+def test_documents_are_cut_alike(reads_all: NativeReader, lines: list[bytes]) -> None:
+    agree(reads_all, b"".join(lines))
