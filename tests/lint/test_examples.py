@@ -58,6 +58,15 @@ def read(path: Path) -> Any:
     return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
+@pytest.mark.parametrize(
+    ("file", "schema"), [("github.yml", "github-workflows"), ("gitlab.yml", "gitlab-ci")]
+)
+def test_the_schema_of_the_service_takes_the_example(file: str, schema: str) -> None:
+    # The schemas come with the program, so this needs no network.
+    check = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}"]
+    subprocess.run([*check, EXAMPLES / "ci" / file], check=True)
+
+
 def test_the_github_workflow(project: Path) -> None:
     workflow = read(EXAMPLES / "ci/github.yml")
     assert workflow["permissions"] == {}
