@@ -91,6 +91,24 @@ def test_the_gitlab_job(project: Path) -> None:
     assert job["artifacts"]["when"] == "always"
 
 
+@pytest.mark.parametrize(
+    ("check", "file"),
+    [
+        ("validate-manifest", TOP / ".pre-commit-hooks.yaml"),
+        ("validate-config", EXAMPLES / "ci/pre-commit-config.yaml"),
+    ],
+)
+def test_pre_commit_can_read_them(check: str, file: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "pre_commit", check, file],
+        env={**os.environ, "PRE_COMMIT_HOME": str(tmp_path)},
+        capture_output=True,
+        check=False,
+    )
+    # To pre-commit, a key of a configuration that it does not know is only worth a warning.
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
 def test_the_pre_commit_hooks(project: Path) -> None:
     hooks = {hook["id"]: hook for hook in read(TOP / ".pre-commit-hooks.yaml")}
     used = read(EXAMPLES / "ci/pre-commit-config.yaml")["repos"][0]["hooks"]
