@@ -64,7 +64,12 @@ def memory_amount(scalar: Scalar) -> int | None:
 
     Memory has the same grammar as CPU; only its equality matters here.
     """
-    quantity = parse_cpu(scalar)
+    return _memory(scalar.text, scalar.plain)
+
+
+@lru_cache(maxsize=4096)
+def _memory(text: str, plain: bool) -> int | None:  # noqa: FBT001 - it is the cache's key
+    quantity = parse_cpu(Scalar(text, plain, 0, 0))
     return quantity.nanocores if isinstance(quantity, CpuQuantity) else None
 
 

@@ -37,16 +37,16 @@ def microburst_risk(case: PodCase, rule: Rule) -> Verdicts:
     """Find limits that a short burst of work spends before its period is over."""
     pod = pod_cpu(case)
     burst_usec = rule.option("burst_usec")
-    for cpu, counts in pod.running:
-        if not cpu.cap or cpu.cap >= _safe_millicores(pod, counts, burst_usec):
+    for cpu, cap, counts in pod.held:
+        if cap >= _safe_millicores(pod, counts, burst_usec):
             continue
-        if pod.pod.windows or cpu.cap < SMALLEST_MILLICORES or _is_excess(counts, cpu.cap):
+        if cap < SMALLEST_MILLICORES or _is_excess(counts, cap):
             continue
         threads, known_from = _threads(pod, cpu, counts)
         if threads > 1 and _is_guaranteed(pod, cpu):
             continue  # limit-at-request-with-burst tells it
         burst = _Burst(threads, known_from, burst_usec)
-        found = _cut_short(burst, cpu.cap, pod.cpus_for(threads))
+        found = _cut_short(burst, cap, pod.cpus_for(threads))
         if found is not None:
             yield Hit(
                 message=f"{cpu.label}: {found.message}",
@@ -59,10 +59,8 @@ def microburst_risk(case: PodCase, rule: Rule) -> Verdicts:
 def limit_at_request_with_burst(case: PodCase, _rule: Rule) -> Verdicts:
     """Find request = limit on many threads: the class Guaranteed is no exemption from the quota."""
     pod = pod_cpu(case)
-    if not pod.counted and case.context.node_millicores is None:
-        return
-    for cpu, counts in pod.running:
-        if not cpu.limit or pod.pod.windows:
+    for cpu, _, counts in pod.held:
+        if not cpu.limit or not (counts or case.context.node_millicores):
             continue
         threads, _ = _threads(pod, cpu, counts)
         stall = pod.stall(cpu.limit, threads) if threads > 1 else None

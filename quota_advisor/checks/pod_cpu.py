@@ -143,33 +143,32 @@ class PodCpu:
         return self.pod.resources.requests.get("cpu")
 
     @derived
-    def running(self) -> tuple[tuple[ContainerCpu, tuple[ThreadCount, ...]], ...]:
-        """The containers that run all the time, with the threads they are told to run."""
-        return tuple(
-            (cpu, thread_counts(cpu.container.env, cpu.container.command))
+    def held(self) -> list[tuple[ContainerCpu, int, tuple[ThreadCount, ...]]]:
+        """The containers that run all the time under a limit, their own or the pod's.
+
+        With the limit in millicores and the threads that they are told to run. None of those on
+        Windows, whose limits are no quotas.
+        """
+        if self.pod.windows:
+            return []
+        return [
+            (cpu, cpu.cap, thread_counts(cpu.container.env, cpu.container.command))
             for cpu in self.containers
-            if cpu.container.role is not Role.INIT
-        )
+            if cpu.cap and cpu.container.role is not Role.INIT
+        ]
 
     @derived
-    def counted(self) -> tuple[tuple[ContainerCpu, tuple[ThreadCount, ...]], ...]:
-        """Those of them with a number of threads written down: few pods have any."""
-        return tuple(pair for pair in self.running if pair[1])
-
-    @derived
-    def limit_refs(self) -> tuple[tuple[str, ResourceRef, Container | None], ...]:
+    def limit_refs(self) -> list[tuple[str, ResourceRef, Container | None]]:
         """What takes a CPU limit from the downward API, variables first, then files; by name."""
-        variables = tuple(
-            (name, value, container)
-            for container in self.pod.containers
-            for name, value in container.env.items()
-            if isinstance(value, ResourceRef) and value.resource == "limits.cpu"
-        )
-        files = self.pod.volume_refs
-        return (
-            *variables,
-            *((path, ref, None) for path, ref in files.items() if ref.resource == "limits.cpu"),
-        )
+        found: list[tuple[str, ResourceRef, Container | None]] = []
+        for container in self.pod.containers:
+            for name, value in container.env.items():
+                if type(value) is ResourceRef and value.resource == "limits.cpu":
+                    found.append((name, value, container))
+        for path, ref in self.pod.volume_refs.items():
+            if ref.resource == "limits.cpu":
+                found.append((path, ref, None))
+        return found
 
     @derived
     def written_limits(self) -> tuple[WrittenLimit, ...]:

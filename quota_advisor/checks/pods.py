@@ -32,7 +32,8 @@ _MAY_BE_EMPTY = (".resources", ".limits", ".requests")
 def cpu_limit_missing(case: PodCase, _rule: Rule) -> Verdicts:
     """Find containers without a CPU limit where the house rule demands one."""
     if case.context.limits is not LimitsPolicy.REQUIRED:
-        yield from _house_rule_is_another(case)
+        if case.pod.suppressions:
+            yield _house_rule_is_another(case)
         return
     pod = pod_cpu(case)
     if pod.pod.windows or pod.pod.partial or pod.pod_limit is not None:
@@ -52,7 +53,8 @@ def cpu_limit_missing(case: PodCase, _rule: Rule) -> Verdicts:
 def cpu_limit_forbidden(case: PodCase, _rule: Rule) -> Verdicts:
     """Find CPU limits where the house rule forbids them."""
     if case.context.limits is not LimitsPolicy.FORBIDDEN:
-        yield from _house_rule_is_another(case)
+        if case.pod.suppressions:
+            yield _house_rule_is_another(case)
         return
     pod = pod_cpu(case)
     if pod.pod.windows:
@@ -263,10 +265,9 @@ def _refused_by(limit_range: LimitRange, cpu: ContainerCpu) -> tuple[str, Scalar
     return f"{text}, more than the ratio of {ratio / MILLI:g}", at, evidence
 
 
-def _house_rule_is_another(case: PodCase) -> Iterator[Skip]:
+def _house_rule_is_another(case: PodCase) -> Skip:
     # Said only where a comment could be taken for unused; for every pod it would be noise.
-    if case.pod.suppressions:
-        yield Skip(f"the house rule is limits: {case.context.limits}")
+    return Skip(f"the house rule is limits: {case.context.limits}")
 
 
 def _has_pod_level_cpu(pod: PodCpu) -> bool:

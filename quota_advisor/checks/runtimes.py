@@ -39,25 +39,25 @@ _LIKE_A_COUNT = re.compile(r"(?i)threads?|workers?|maxprocs|concurrency|parallel
 def threads_exceed_limit(case: PodCase, rule: Rule) -> Verdicts:
     """Compare numbers of threads that are written down with the limit that feeds them."""
     pod = pod_cpu(case)
-    for cpu, counts in pod.counted:
-        for count in counts if cpu.cap and not pod.pod.windows else ():
-            allowed = allowed_count(count, cpu.cap or 0, rule)
-            stall = pod.stall(cpu.cap or 0, count.number)
+    for cpu, cap, counts in pod.held:
+        for count in counts:
+            allowed = allowed_count(count, cap, rule)
+            stall = pod.stall(cap, count.number)
             if count.number <= allowed or stall is None:
                 continue
             yield Hit(
                 message=(
                     f"{count.setting} of {count.number} in {cpu.label} exceeds its CPU limit of"
-                    f" {cpu_text(cpu.cap or 0)}: all busy they {busy_text(cpu.cap or 0, stall)}"
+                    f" {cpu_text(cap)}: all busy they {busy_text(cap, stall)}"
                 ),
                 location=pod.at(count.at),
                 evidence=(
                     Evidence(
                         label="threads", value=count.number, unit="threads", threshold=allowed
                     ),
-                    cpu_evidence("limit", cpu.cap or 0),
+                    cpu_evidence("limit", cap),
                 ),
-                recommendation=fewer_threads(count, cpu.cap or 0, rule),
+                recommendation=fewer_threads(count, cap, rule),
             )
 
 
@@ -65,20 +65,18 @@ def threads_exceed_limit(case: PodCase, rule: Rule) -> Verdicts:
 def runtime_ignores_quota(case: PodCase, _rule: Rule) -> Verdicts:
     """Find runtimes that size their pools by the node although a limit is set."""
     pod = pod_cpu(case)
-    for cpu, counts in pod.running:
-        if not cpu.cap or pod.pod.windows:
-            continue
-        runtime = ignorant_runtime(cpu.container, cpu.cap, counts)
+    for cpu, cap, counts in pod.held:
+        runtime = ignorant_runtime(cpu.container, cap, counts)
         if runtime is None:
             continue
         at = cpu.limit_at or pod.pod_limit_at
         yield Hit(
             message=(
-                f"{cpu.label} has a CPU limit of {cpu_text(cpu.cap)} that {runtime.name} does not"
+                f"{cpu.label} has a CPU limit of {cpu_text(cap)} that {runtime.name} does not"
                 f" see: {runtime.because}"
             ),
             location=pod.at(at, cpu),
-            evidence=(cpu_evidence("limit", cpu.cap), Evidence(label="hint", value=runtime.hint)),
+            evidence=(cpu_evidence("limit", cap), Evidence(label="hint", value=runtime.hint)),
             recommendation=Recommendation(summary=runtime.remedy),
         )
 
