@@ -42,8 +42,11 @@ MARKS = (b"LimitRange", b"ResourceQuota")
 """Bytes that every file with namespace-wide settings holds: the others are not read for them."""
 
 
-KEPT_BYTES = 1 << 18
-"""What is read of one piece larger than this is kept for judging: nothing large is read twice."""
+LARGE_BYTES = 1 << 18
+"""The documents of one piece larger than this are kept: nothing large is parsed twice."""
+
+HELD_BYTES = 32 << 20
+"""What all processes together hold of the files that they looked at until they judge them."""
 
 MAX_REMARKS = 200
 """Remarks about one file as a text; a hostile one could ask for as many as it has bytes."""
@@ -144,14 +147,17 @@ class Judge:
     Args:
         settings: The rules to run.
         context: What is known besides the files.
+        held_bytes: What it may hold of files between looking at them and judging them.
     """
 
-    def __init__(self, settings: Settings, context: LintContext) -> None:
+    def __init__(self, settings: Settings, context: LintContext, held_bytes: int) -> None:
         self._settings = settings
         self._context = context
         self._overrides = _override_patterns(settings.config)
         self._plans: dict[tuple[int, ...], Plan] = {}
         self._kept: tuple[Piece, list[Document]] | None = None
+        self._held: dict[int, bytes] = {}
+        self._room = held_bytes
 
     def look_around(self, pieces: Iterable[Piece]) -> Surroundings:
         """Return what the pieces say about other documents; few of them need to be parsed."""
@@ -160,9 +166,12 @@ class Judge:
             # Whatever goes wrong here goes wrong again, and is reported, when it is judged.
             with contextlib.suppress(Exception):
                 data = read_piece(piece)
+                if len(data) <= self._room:
+                    self._room -= len(data)
+                    self._held[id(piece)] = data
                 if any(mark in data for mark in MARKS):
                     read = list(_documents(piece, data))
-                    if piece.size > KEPT_BYTES and self._kept is None:
+                    if piece.size > LARGE_BYTES and self._kept is None:
                         self._kept = (piece, read)
                     for document in read:
                         found.note(document)
@@ -188,7 +197,8 @@ class Judge:
         outcome = Outcome()
         for piece in pieces:
             try:
-                self._judge_piece(piece, read_piece(piece), outcome)
+                data = self._held.pop(id(piece), None)
+                self._judge_piece(piece, read_piece(piece) if data is None else data, outcome)
             except OSError as error:
                 _add_problem(outcome, piece, reason(error))
             except Exception as error:  # noqa: BLE001 - one file must not stop the others

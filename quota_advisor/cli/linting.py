@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from quota_advisor.cli.lint_judge import Judge, Outcome, Settings, one_of_a_kind
+from quota_advisor.cli.lint_judge import HELD_BYTES, Judge, Outcome, Settings, one_of_a_kind
 from quota_advisor.collect.lint_inputs import FileKind, InputFile, Inputs, reason
 from quota_advisor.collect.lint_pieces import Piece, pieces
 from quota_advisor.model.finding import Finding
@@ -45,9 +45,10 @@ def lint(inputs: Inputs, settings: Settings, context: LintContext, jobs: int) ->
     """
     outcome = Outcome()
     work = list(_cut(inputs.files, outcome))
-    judge = Judge(settings, context)
+    jobs = min(jobs, len(work)) if sum(piece.size for piece in work) > SMALL_BYTES else 1
+    judge = Judge(settings, context, HELD_BYTES // max(jobs, 1))
     with _no_collector():
-        if jobs > 1 and len(work) > 1 and sum(p.size for p in work) > SMALL_BYTES:
+        if jobs > 1:
             # A small input needs no other process, nor what starts one.
             from quota_advisor.cli.lint_team import judge_together  # noqa: PLC0415
 

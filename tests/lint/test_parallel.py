@@ -129,7 +129,7 @@ def test_a_large_file_with_settings_of_a_namespace_is_read_once(
         reads.append(name)
         return read_manifest(name, data)
 
-    monkeypatch.setattr(lint_judge, "KEPT_BYTES", 100)
+    monkeypatch.setattr(lint_judge, "LARGE_BYTES", 100)
     monkeypatch.setattr(lint_judge, "read_manifest", counted)
     limits = "apiVersion: v1\nkind: LimitRange\nmetadata: {name: a}\nspec:\n  limits: []\n---\n"
     done = lint("--jobs", "1", files={"all.yaml": limits + deployment(limit="5m")})
