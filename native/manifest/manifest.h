@@ -30,8 +30,9 @@ enum {
  * kind (the value of "kind" at its margin) before any word. */
 enum {
   QUOTA_MANIFEST_SKIP,      /* it has none of the words: it is passed over */
+  QUOTA_MANIFEST_ASK,       /* the word is in it: it is left to the caller, unless it is read */
   QUOTA_MANIFEST_READ,      /* the word is in it: it is read */
-  QUOTA_MANIFEST_LEAVE,     /* the word is in it: it is left to the caller */
+  QUOTA_MANIFEST_LEAVE,     /* the word is in it: it is left to the caller in any case */
   QUOTA_MANIFEST_KIND_SKIP, /* the word is its kind: it is passed over */
   QUOTA_MANIFEST_KIND_READ, /* the word is its kind: it is read */
 };

@@ -14,7 +14,14 @@ from pathlib import Path
 from threading import local
 
 import quota_advisor
-from quota_advisor.documents.split import KNOWN_KINDS, OTHER_WORDS, POD_WORDS, Interest, Part
+from quota_advisor.documents.split import (
+    KNOWN_KINDS,
+    OTHER_WORDS,
+    POD_WORDS,
+    TEMPLATE_WORDS,
+    Interest,
+    Part,
+)
 from quota_advisor.documents.tree import OPEN_KEYS, STRONG_KEYS, WEAK_KEYS, Node
 
 NAME = "libquota_manifest.so"
@@ -23,7 +30,7 @@ OVERRIDE = "QUOTA_ADVISOR_READER"
 
 _VERSION = 3
 _MARKS = ((1, WEAK_KEYS), (2, STRONG_KEYS), (4, OPEN_KEYS))
-_READ, _LEAVE, _KIND_SKIP, _KIND_READ = 1, 2, 3, 4
+_ASK, _READ, _LEAVE, _KIND_SKIP, _KIND_READ = 1, 2, 3, 4, 5
 
 READ_ALL = ((b"", _READ),)
 """Words that are in every document."""
@@ -32,6 +39,7 @@ _WORDS = (
     *((kind, _KIND_READ if i is Interest.PODS else _KIND_SKIP) for kind, i in KNOWN_KINDS.items()),
     *((word, _READ) for word in POD_WORDS),
     *((word, _LEAVE) for word in OTHER_WORDS),
+    *((word, _ASK) for word in TEMPLATE_WORDS),
 )
 
 _decode = json.JSONDecoder().raw_decode

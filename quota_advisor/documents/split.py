@@ -103,8 +103,11 @@ _SERVICES = (b"\nservices:", b'"services"')
 POD_WORDS = (b"ontainers",)
 """A document with one of these can hold a pod."""
 
-OTHER_WORDS = (*_EXACT_KINDS, b"services", b"{{", b"{%")
-"""Without any of these it can hold nothing else."""
+OTHER_WORDS = (*_EXACT_KINDS, b"services")
+"""Without any of these it can hold nothing else that is judged."""
+
+TEMPLATE_WORDS = (b"{{", b"{%")
+"""Without any of these it is no template."""
 
 
 def interest(data: bytes, part: Part) -> Interest:
@@ -127,7 +130,7 @@ def interest(data: bytes, part: Part) -> Interest:
 
 def _is_template(data: bytes, start: int, end: int) -> bool:
     """Whether there are braces of a template outside of texts; a dashboard may hold some inside."""
-    if data.find(b"{{", start, end) < 0 and data.find(b"{%", start, end) < 0:
+    if all(data.find(word, start, end) < 0 for word in TEMPLATE_WORDS):
         return False
     return _TEMPLATE_LINE.search(data, start, end) is not None
 

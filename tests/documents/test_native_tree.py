@@ -133,6 +133,27 @@ def test_the_fast_reader_leaves_what_is_not_plain(reads_all: NativeReader, text:
     assert not agree(reads_all, text.encode())
 
 
+@pytest.mark.parametrize(
+    ("text", "is_read"),
+    [
+        ("kind: Rollout\nspec: {containers: []}\nx: '{{ y }}'\n", True),
+        ("kind: Rollout\nspec: {containers: []}\nservices: []\n", False),
+        ("kind: List\nitems: [{kind: LimitRange, containers: []}]\n", False),
+        ("kind: Pod\nx: '{{ y }}'\nservices: LimitRange\n", True),
+        ("x: '{% y %}'\n", False),
+    ],
+)
+def test_words_say_what_is_read_and_what_is_left(
+    native: NativeReader,
+    text: str,
+    is_read: bool,  # noqa: FBT001
+) -> None:
+    data = text.encode()
+    found = native.read(data, whole(data))
+    assert found is not None
+    assert [root is not None for *_, root in found] == [is_read]
+
+
 def test_lines_count_from_the_one_given(reads_all: NativeReader) -> None:
     data = b"x: y\n---\nspec: z\n--- # c\nspec: a\n"
     found = reads_all.read(data, Part(5, len(data), 2))
