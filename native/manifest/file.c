@@ -162,6 +162,26 @@ int quota_manifest_word(struct quota_manifest *reader, const char *word, int use
   return 0;
 }
 
+long quota_manifest_read_json(struct quota_manifest *reader, const char *data, size_t start,
+                              size_t end, unsigned line)
+{
+  uint32_t at_line = line;
+  uint32_t column = 0;
+  struct text file = {.data = data, .end = end};
+  reader->json.size = 0;
+  if (end > INT32_MAX || use_of(reader, &file, start) != QUOTA_MANIFEST_READ ||
+      !is_plain_text(data, start, end) || !buffer_add(&reader->json, "[", 1))
+    return -1;
+  while (start < end) {
+    size_t numbers[] = {start, end, at_line};
+    if (!put_entry(reader, numbers) ||
+        !read_json_value(reader, data, &start, end, &at_line, &column) ||
+        !buffer_add(&reader->json, "]", 1))
+      return -1;
+  }
+  return buffer_add(&reader->json, "]", 1) ? (long)reader->json.size : -1;
+}
+
 long quota_manifest_read(struct quota_manifest *reader, const char *data, size_t start, size_t end,
                          unsigned line)
 {

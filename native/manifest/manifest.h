@@ -11,7 +11,7 @@
  * where the tree is
  *   scalar   ["text",plain,line,column]
  *   list     [line,column,item,...]
- *   mapping  {"":[line,column],"key":value,...}
+ *   mapping  {"":[line,column],"key":value,...}, and of JSON the places of the keys behind its own
  * A pair of a mapping is left out unless its key is known, a key with QUOTA_MANIFEST_STRONG stands
  * somewhere in its value, or it is a scalar in the mapping below a key with QUOTA_MANIFEST_OPEN.
  */
@@ -59,6 +59,11 @@ int quota_manifest_word(struct quota_manifest *reader, const char *word, int use
  * text stays valid until the next call. */
 long quota_manifest_read(struct quota_manifest *reader, const char *data, size_t start, size_t end,
                          unsigned line);
+
+/* The same for JSON values one after the other. They are read if the words say so of all of them
+ * together, and -1 is returned where one of them is not of the subset. */
+long quota_manifest_read_json(struct quota_manifest *reader, const char *data, size_t start,
+                              size_t end, unsigned line);
 
 /* Returns the text of the last successful read; it is not terminated. */
 const char *quota_manifest_text(const struct quota_manifest *reader);

@@ -164,6 +164,11 @@ static bool is_text(const char *data, size_t start, size_t end)
   return true;
 }
 
+bool is_plain_text(const char *data, size_t start, size_t end)
+{
+  return is_ascii(data, start, end) || is_text(data, start, end);
+}
+
 /* ---- places and nodes */
 
 static struct place place_of(struct scan *scan, size_t at)
@@ -471,7 +476,7 @@ static bool read_block_lines(struct scan *scan, size_t indent, char chomp, bool 
 static bool read_block(struct scan *scan, size_t at, uint32_t index)
 {
   /* What an alias makes of it is not known yet. */
-  bool keep = scan->anchor_count || tree_keeps_text(scan->reader, index);
+  bool keep = scan->anchor_count || tree_keeps(scan->reader, index);
   if (scan->data[at] == '>' && keep)
     return false;
   char chomp = byte_at(scan, at + 1);
@@ -697,7 +702,7 @@ bool read_document(struct quota_manifest *reader, const char *data, size_t start
                    unsigned line)
 {
   set_classes(reader);
-  if (!is_ascii(data, start, end) && !is_text(data, start, end))
+  if (!is_plain_text(data, start, end))
     return false;
   reader->node_count = 0;
   reader->pool.size = 0;

@@ -89,6 +89,7 @@ void quota_manifest_free(struct quota_manifest *reader)
   free(reader->nodes);
   free(reader->pool.bytes);
   free(reader->json.bytes);
+  free(reader->seen.bytes);
   free(reader);
 }
 
@@ -135,6 +136,7 @@ void tree_mark_strong(struct quota_manifest *reader, uint32_t index)
   }
 }
 
+/* Whether a pair of a mapping is written. */
 static bool keeps(const struct quota_manifest *reader, const struct node *node)
 {
   const struct node *around = &reader->nodes[node->parent];
@@ -143,7 +145,7 @@ static bool keeps(const struct quota_manifest *reader, const struct node *node)
          (kind == SCALAR && around->marks & QUOTA_MANIFEST_OPEN);
 }
 
-bool tree_keeps_text(const struct quota_manifest *reader, uint32_t index)
+bool tree_keeps(const struct quota_manifest *reader, uint32_t index)
 {
   const struct node *node = &reader->nodes[index];
   if (node->parent == NO_NODE || reader->nodes[node->parent].kind == LIST)
@@ -218,6 +220,22 @@ static bool write_list(struct quota_manifest *reader, const char *data, const st
   return buffer_add(&reader->json, "]", 1);
 }
 
+/* Adds the places of a mapping's keys, where they are known. */
+static bool write_key_places(struct quota_manifest *reader, const struct node *map)
+{
+  struct buffer *json = &reader->json;
+  for (uint32_t pair = map->first; pair != NO_NODE; pair = reader->nodes[pair].next) {
+    struct place place = reader->nodes[pair].key_place;
+    if (!place.line)
+      return true;
+    if (!buffer_reserve(json, ROOM_FOR_PLACE))
+      return false;
+    put(json, ',');
+    put_place(json, place);
+  }
+  return true;
+}
+
 static bool write_mapping(struct quota_manifest *reader, const char *data, const struct node *map)
 {
   struct buffer *json = &reader->json;
@@ -226,7 +244,8 @@ static bool write_mapping(struct quota_manifest *reader, const char *data, const
   memcpy(json->bytes + json->size, "{\"\":[", 5);
   json->size += 5;
   put_place(json, map->place);
-  put(json, ']');
+  if (!write_key_places(reader, map) || !buffer_add(json, "]", 1))
+    return false;
   for (uint32_t pair = map->first; pair != NO_NODE; pair = reader->nodes[pair].next)
     if (keeps(reader, &reader->nodes[pair])) {
       if (!buffer_add(json, ",", 1) || !put_string(reader, data, reader->nodes[pair].key) ||

@@ -30,7 +30,8 @@ struct node {
   struct place place;
   struct span text;
   struct span key;
-  uint32_t target; /* of an alias */
+  struct place key_place; /* where a reader tells it: line 0 otherwise */
+  uint32_t target;        /* of an alias */
   uint32_t parent;
   uint32_t next;
   uint32_t first;
@@ -68,6 +69,7 @@ struct quota_manifest {
   uint8_t classes[256]; /* of bytes, for read.c */
   struct buffer pool;
   struct buffer json;
+  struct buffer seen; /* keys of the mappings that are open, for json.c */
 };
 
 /* Makes room for more bytes. Returns false when memory is short. */
@@ -89,8 +91,8 @@ uint32_t tree_add(struct quota_manifest *reader, uint32_t parent);
 /* Marks a node and everything around it as strong. */
 void tree_mark_strong(struct quota_manifest *reader, uint32_t index);
 
-/* Whether the text of a scalar will be written. */
-bool tree_keeps_text(const struct quota_manifest *reader, uint32_t index);
+/* Whether a node will be written, as far as its own text and what is in it so far tell. */
+bool tree_keeps(const struct quota_manifest *reader, uint32_t index);
 
 /* Adds the tree to the JSON buffer. Returns false when memory is short. */
 bool tree_write(struct quota_manifest *reader, const char *data);
@@ -100,5 +102,14 @@ bool tree_write(struct quota_manifest *reader, const char *data);
  * short; something of it may then be in the buffer. */
 bool read_document(struct quota_manifest *reader, const char *data, size_t start, size_t end,
                    unsigned line);
+
+/* Whether bytes are text as every reader takes it: UTF-8 without unusual characters. */
+bool is_plain_text(const char *data, size_t start, size_t end);
+
+/* Reads one JSON value and adds its tree, places of keys included, to the JSON buffer. Moves start,
+ * line and column (from 0) to what follows it. Returns false when it is none, too large or deep, has
+ * a key twice, or memory is short; something of it may then be in the buffer. */
+bool read_json_value(struct quota_manifest *reader, const char *data, size_t *start, size_t end,
+                     uint32_t *line, uint32_t *column);
 
 #endif

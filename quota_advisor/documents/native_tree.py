@@ -1,4 +1,4 @@
-"""Plain YAML to trees, fast: a reader in C that leaves whatever is not plain.
+"""Plain YAML and JSON to trees, fast: a reader in C that leaves whatever is not plain.
 
 It is a shared library beside the package. Where it is missing, everything is read the exact way.
 """
@@ -57,6 +57,7 @@ class NativeReader:
     def __init__(self, library: ctypes.CDLL, words: Iterable[tuple[bytes, int]] = _WORDS) -> None:
         self._library = library
         self._read = library.quota_manifest_read
+        self._read_json = library.quota_manifest_read_json
         self._text = library.quota_manifest_text
         self._reader = ctypes.c_void_p(library.quota_manifest_new())
         if not self._reader:
@@ -83,7 +84,17 @@ class NativeReader:
             First three a :class:`Part`, then the tree, or None where the exact way has to be
             taken; for all documents None where they are too many.
         """
-        size = self._read(self._reader, data, *part)
+        return self._answer(self._read(self._reader, data, *part))
+
+    def read_json(self, data: bytes, part: Part) -> list[tuple[int, int, int, Node]] | None:
+        """Return the JSON values of a part, as :meth:`read` does, with the places of keys.
+
+        Returns:
+            None where the exact way has to be taken for all of them.
+        """
+        return self._answer(self._read_json(self._reader, data, *part))
+
+    def _answer(self, size: int) -> list[tuple[int, int, int, Node]] | None:
         if size < 0:
             return None
         text = ctypes.string_at(self._text(self._reader), size).decode()
@@ -138,8 +149,9 @@ def _declare(library: ctypes.CDLL) -> None:
     library.quota_manifest_new.restype = pointer
     library.quota_manifest_key.argtypes = [pointer, text, ctypes.c_int]
     library.quota_manifest_word.argtypes = [pointer, text, ctypes.c_int]
-    library.quota_manifest_read.argtypes = [pointer, text, size, size, ctypes.c_uint]
-    library.quota_manifest_read.restype = ctypes.c_long
+    for read in (library.quota_manifest_read, library.quota_manifest_read_json):
+        read.argtypes = [pointer, text, size, size, ctypes.c_uint]
+        read.restype = ctypes.c_long
     library.quota_manifest_text.argtypes = [pointer]
     library.quota_manifest_text.restype = pointer
     library.quota_manifest_free.argtypes = [pointer]

@@ -107,7 +107,14 @@ class _File:
         if not any(word in raw for word in _WORTH_PARSING):
             # JSON or not, it is skipped as cheaply as any other text.
             raise NotJsonError
+        patch = _PATCH in raw
         prune = not any(word in raw for word in _WORTH_PARSING[1:])
+        native = native_reader() if prune else None
+        found = None if native is None else native.read_json(self.data, part)
+        if found is not None:
+            for *_, root in found:
+                yield from self._objects(Source(self.name, (), patch), root)
+            return
         try:
             trees = list(read_json(raw.decode("utf-8"), prune=prune))
         except UnicodeDecodeError:
@@ -116,7 +123,7 @@ class _File:
             yield self._broken(error)
             return
         for tree in trees:
-            yield from self._tree(tree, Source(self.name, (), _PATCH in raw))
+            yield from self._tree(tree, Source(self.name, (), patch))
 
     # ---- YAML
 

@@ -103,7 +103,7 @@ _SERVICES = (b"\nservices:", b'"services"')
 POD_WORDS = (b"ontainers",)
 """A document with one of these can hold a pod."""
 
-OTHER_WORDS = (*_EXACT_KINDS, b"services")
+OTHER_WORDS = (*_EXACT_KINDS, b"services:", b'"services"')
 """Without any of these it can hold nothing else that is judged."""
 
 TEMPLATE_WORDS = (b"{{", b"{%")

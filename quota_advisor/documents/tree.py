@@ -31,7 +31,7 @@ NULLS = frozenset(("", "~", "null", "Null", "NULL"))
 MAX_DEPTH = 256
 """Deeper documents are refused. Real ones stay below 60; the API server takes 10 000."""
 
-MAX_NODES = 800_000
+MAX_NODES = 300_000
 """Values in one document, aliases followed; more are refused."""
 
 STRONG_KEYS = frozenset(
