@@ -14,6 +14,12 @@ from typing import NamedTuple
 from quota_advisor.catalog import Rule
 from quota_advisor.checks.amounts import cpu_amount
 from quota_advisor.engine import Hit, Verdicts, check
+from quota_advisor.model.cpu_manager import (
+    ALPHA_OPTIONS,
+    BY_SOCKET,
+    KNOWN_OPTIONS,
+    REFUSED_PAIRS,
+)
 from quota_advisor.model.finding import Evidence, Recommendation, Severity
 from quota_advisor.model.limit import DEFAULT_PERIOD_USEC, MAX_PERIOD_USEC, MIN_QUOTA_USEC
 from quota_advisor.model.manifest import KubeletConfig, Scalar
@@ -24,28 +30,6 @@ _GATES = "featureGates."
 
 POLICIES = ("none", "static")
 TOPOLOGY_POLICIES = ("none", "best-effort", "restricted", "single-numa-node")
-
-FULL_CORES = "full-pcpus-only"
-ACROSS_NUMA = "distribute-cpus-across-numa"
-ACROSS_CORES = "distribute-cpus-across-cores"
-BY_SOCKET = "align-by-socket"
-BY_CACHE = "prefer-align-cpus-by-uncorecache"
-
-KNOWN_OPTIONS = (
-    FULL_CORES,
-    "strict-cpu-reservation",
-    BY_CACHE,
-    ACROSS_NUMA,
-    ACROSS_CORES,
-    BY_SOCKET,
-)
-ALPHA_OPTIONS = (ACROSS_CORES, BY_SOCKET)
-REFUSED_PAIRS = (
-    (FULL_CORES, ACROSS_CORES),
-    (ACROSS_NUMA, ACROSS_CORES),
-    (BY_CACHE, ACROSS_CORES),
-    (BY_CACHE, ACROSS_NUMA),
-)
 
 _TRUE = frozenset(("1", "t", "T", "true", "TRUE", "True", "yes", "Yes", "YES", "on", "On", "ON"))
 _FALSE = frozenset(
