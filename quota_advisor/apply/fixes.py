@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from quota_advisor.apply.spelling import is_spelling_of
 from quota_advisor.documents.unit_merge import CPU_KEYS, judge, unit_section
 from quota_advisor.model.source import Location
 from quota_advisor.model.unit import Assignment, JudgedAssignment, Outcome, UnitConfig
@@ -107,21 +108,11 @@ def _spelling(unit: UnitConfig, judged: JudgedAssignment) -> Replacement | None:
 
 
 def _is_spelling_of(written: str, key: str) -> bool:
-    """Whether two keys differ in case, in blanks, by one slip, or as D-Bus differs from files."""
+    """Whether two keys differ by little, or as the names of D-Bus differ from those of files."""
     folded, known = written.lower().replace(" ", ""), key.lower()
     if folded.endswith("usec") and known.endswith("sec") and folded[:-4] == known[:-3]:
         return True
-    return folded == known or _is_one_slip(folded, known)
-
-
-def _is_one_slip(left: str, right: str) -> bool:
-    """Whether one letter is missing, too many, wrong, or swapped with its neighbour."""
-    start = next((i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), None)
-    if start is None:
-        return abs(len(left) - len(right)) == 1
-    a, b = left[start:], right[start:]
-    swapped = a[1::-1] == b[:2] and a[2:] == b[2:]
-    return swapped or a[1:] == b[1:] or a[1:] == b or a == b[1:]
+    return is_spelling_of(written, key)
 
 
 def _is_only(unit: UnitConfig, key: str) -> bool:
