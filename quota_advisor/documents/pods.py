@@ -41,7 +41,7 @@ _LIST = "a list"
 _SCALAR = "a scalar"
 _NO_AMOUNTS: Amounts = {}
 _AMOUNTS = ("cpu", "memory")
-_MISSPELT = frozenset(("cpus", "CPU", "CPUs", "Cpu"))
+MISSPELT_CPU = frozenset(("cpus", "CPU", "CPUs", "Cpu"))
 """Names that the API refuses in requests and limits; names of resources are case-sensitive."""
 
 _PLACED_WRONG = frozenset(("limits", "requests", "cpu"))
@@ -302,8 +302,8 @@ class _Reader:
                 self.template = self.template or as_scalar(value)
             elif not is_null(value):
                 found[name] = as_scalar(value)
-        if not _MISSPELT.isdisjoint(node):
-            for name in sorted(_MISSPELT.intersection(node)):
+        if not MISSPELT_CPU.isdisjoint(node):
+            for name in sorted(MISSPELT_CPU.intersection(node)):
                 self._misplace(node, name, path, f"{path}.cpu")
         return found
 

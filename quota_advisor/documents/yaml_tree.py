@@ -29,7 +29,9 @@ from quota_advisor.documents.tree import (
     pairs,
 )
 
-_LOADER: Any = getattr(yaml, "CLoader", yaml.Loader)
+LOADER: Any = getattr(yaml, "CLoader", yaml.Loader)
+"""The fastest parser there is; the two agree on text and places."""
+
 _CORE = "tag:yaml.org,2002:"
 _TEXT_TAGS = frozenset(("!", _CORE + "str"))
 _PROPERTIES = r"(?:[&!][^\s,\[\]{}]*(?:[ \t\r\n]+(?:#[^\n]*)?)*)*"
@@ -255,7 +257,7 @@ def read_yaml(data: bytes, line: int, *, prune: bool, written_wins: bool = False
 
 
 def _events(data: bytes) -> Iterator[Any]:
-    events: Iterator[Any] = yaml.parse(data, Loader=_LOADER)
+    events: Iterator[Any] = yaml.parse(data, Loader=LOADER)
     return events
 
 
