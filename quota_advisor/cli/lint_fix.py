@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import difflib
 from collections.abc import Callable, Iterator
@@ -10,11 +11,17 @@ from pathlib import Path
 
 import click
 
-from quota_advisor.apply import fixes
+from quota_advisor.apply import fixes, yaml_plan
 from quota_advisor.apply.rewrite import rewrite
+from quota_advisor.apply.yaml_fixes import MAX_FILE_BYTES, fix_yaml
 from quota_advisor.cli.linting import Linted
 from quota_advisor.collect.lint_inputs import FileKind, InputFile, Inputs, read_input
+from quota_advisor.collect.lint_units import quadlet_service
+from quota_advisor.documents.unit_file import parse_unit_file
 from quota_advisor.errors import CollectError
+from quota_advisor.model.source import Location
+from quota_advisor.model.unit import UnitConfig
+from quota_advisor.printable import printable
 
 MAX_PASSES = 5
 """One fix can make the next possible: a key is renamed and then moved."""
@@ -47,15 +54,39 @@ def changes(inputs: Inputs, linted: Linted, relint: Relint) -> list[Change]:
         linted: What came of it.
         relint: Lints other inputs in the same way.
     """
+    made = _unit_changes(inputs, linted, relint)
+    made += _manifest_changes(inputs, linted, relint)
+    return sorted(made, key=lambda change: change.file.path)
+
+
+def _wanted(linted: Linted) -> set[tuple[str, Location]]:
+    return {(f.rule, f.location) for f in linted.report.results.findings if f.location}
+
+
+# ---- unit files and quadlets
+
+
+def _unit_changes(inputs: Inputs, linted: Linted, relint: Relint) -> list[Change]:
+    """Change units, whose files are judged together."""
     found: dict[str, Change] = {}
-    files = {file.path: file for file in inputs.files if file.kind is FileKind.UNIT}
+    files = {file.path: file for file in inputs.files if file.kind is not FileKind.MANIFEST}
     for _ in range(MAX_PASSES):
-        wanted = {(f.rule, f.location) for f in linted.report.results.findings if f.location}
+        wanted = _wanted(linted)
         planned = fixes.plan(linted.units, wanted)
+        # What else sets a key of a quadlet is not known here: only what is in force stays so.
+        numbers = {(rule, place) for rule, place in wanted if rule == fixes.MISREAD}
+        planned += fixes.plan(_quadlets(files, numbers), numbers)
         if not _apply(planned, files, found):
             break
         linted = relint(Inputs(files=list(files.values())))
-    return [found[path] for path in sorted(found)]
+    return list(found.values())
+
+
+def _quadlets(files: dict[str, InputFile], wanted: fixes.Wanted) -> Iterator[UnitConfig]:
+    for path in {place.file for _, place in wanted}:
+        if files[path].kind is FileKind.QUADLET:
+            with contextlib.suppress(OSError):
+                yield quadlet_service(parse_unit_file(path, read_input(files[path])))
 
 
 def _apply(planned: list[fixes.Fix], files: dict[str, InputFile], found: dict[str, Change]) -> bool:
@@ -80,11 +111,54 @@ def _apply(planned: list[fixes.Fix], files: dict[str, InputFile], found: dict[st
     return changed
 
 
+# ---- Kubernetes YAML and JSON
+
+
+def _manifest_changes(inputs: Inputs, linted: Linted, relint: Relint) -> Iterator[Change]:
+    """Yield changed files, each judged by itself."""
+    wanted: dict[str, set[tuple[str, Location]]] = {}
+    for rule, place in _wanted(linted):
+        if rule in yaml_plan.RULES:
+            wanted.setdefault(place.file, set()).add((rule, place))
+    for file in inputs.files:
+        if file.path in wanted and file.real and file.size <= MAX_FILE_BYTES:
+            with contextlib.suppress(OSError):
+                change = _manifest_change(file, wanted[file.path], relint)
+                if change is not None:
+                    yield change
+
+
+def _manifest_change(
+    file: InputFile, wanted: set[tuple[str, Location]], relint: Relint
+) -> Change | None:
+    """Return what fixes make of a file, each pass judged before it counts."""
+    change = None
+    for _ in range(MAX_PASSES):
+        before = read_input(file)
+        fixed = fix_yaml(file.path, before, wanted)
+        if fixed is None:
+            break
+        after = dataclasses.replace(file, data=fixed.data, size=len(fixed.data))
+        found = _wanted(relint(Inputs(files=[after])))
+        stay = {(s.rule, s.was) for s in fixed.settled if (s.rule, s.now) in found}
+        if stay:
+            wanted -= stay
+            continue
+        change = change or Change(file, before, before)
+        change.new = fixed.data
+        change.why += [f"{file.path}:{s.was.line}: {s.why}" for s in fixed.settled]
+        file, wanted = after, found
+    return change
+
+
+# ---- what becomes of them
+
+
 def show_diff(made: list[Change]) -> None:
     """Write a unified diff of all changes to standard output, the reasons to standard error."""
     for change in made:
         for line in change.why:
-            click.echo(f"would fix {line}", err=True)
+            click.echo(f"would fix {printable(line)}", err=True)
         click.echo("".join(_diff(change)).encode("utf-8", "surrogateescape"), nl=False)
 
 
@@ -103,7 +177,7 @@ def write(made: list[Change]) -> bool:
             click.echo(f"could not change {change.file.path}: {error.what}", err=True)
             continue
         for line in change.why:
-            click.echo(f"fixed {line}", err=True)
+            click.echo(f"fixed {printable(line)}", err=True)
     return complete
 
 
