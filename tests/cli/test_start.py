@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +20,21 @@ def test_no_command_pays_for_what_it_does_not_use(argument: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", code, argument], check=True, capture_output=True, text=True
     )
+    assert done.stderr.strip() == "[]"
+
+
+def test_lint_of_a_plain_manifest_needs_no_parser_and_no_host(tmp_path: Path) -> None:
+    pod = "kind: Pod\napiVersion: v1\nspec: {containers: [{name: a, image: b}]}\n"
+    (tmp_path / "pod.yaml").write_text(pod, encoding="utf-8")
+    model = [f"quota_advisor.model.{name}" for name in ("host", "cgroup", "node", "unit")]
+    code = (
+        "import sys; from quota_advisor.cli import run; run(['lint', sys.argv[1]]);"
+        f"print([m for m in {[*HEAVY, *model]!r} if m in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)], check=True, capture_output=True, text=True
+    )
+    assert "cpu-request-missing" in done.stdout
     assert done.stderr.strip() == "[]"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,8 +13,18 @@ import pytest
 import yaml
 
 import quota_advisor.checks
-from quota_advisor.catalog import data_directory, load_catalog, load_rule, with_overrides
-from quota_advisor.engine import CHECKS, missing_checks
+from quota_advisor import catalog
+from quota_advisor.catalog import (
+    COMPILED,
+    compiled_rulebook,
+    data_directory,
+    load_catalog,
+    load_rule,
+    rule_files,
+    with_overrides,
+)
+from quota_advisor.checks import MODULES
+from quota_advisor.engine import CHECKS, COUNTERPARTS, missing_checks
 from quota_advisor.errors import CatalogError
 from quota_advisor.model.finding import Severity
 
@@ -40,6 +51,40 @@ def write_rule(directory: Path, data: object, name: str = "too-slow") -> Path:
 
 def test_every_rule_has_one_check_and_every_check_a_rule() -> None:
     assert missing_checks(load_catalog()) == (set(), set())
+
+
+def test_checks_are_found_where_the_table_of_modules_says() -> None:
+    registered = (*CHECKS.values(), *COUNTERPARTS.values())
+    found = {(kind.__name__, check.__module__.rpartition(".")[2]) for kind, check in registered}
+    assert found == {(kind, name) for kind, names in MODULES.items() for name in names}
+
+
+def test_the_compiled_rulebook_is_that_of_the_rule_files() -> None:
+    assert json.loads(COMPILED.read_bytes()) == json.loads(compiled_rulebook())
+    assert load_catalog() == {path.stem: load_rule(path) for path in rule_files()}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [None, "", "[]", '{"rules": {}}', '{"checksum": 1, "rules": {}}'],
+    ids=["missing", "empty", "another thing", "no checksum", "of other rules"],
+)
+def test_a_checkout_whose_rules_have_changed_reads_the_rules(
+    text: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    compiled = tmp_path / "quota_advisor" / "_rulebook.json"
+    compiled.parent.mkdir()
+    if text is not None:
+        compiled.write_text(text, encoding="utf-8")
+    rules = data_directory("rules")
+    monkeypatch.setattr(catalog, "COMPILED", compiled)
+    monkeypatch.setattr(catalog, "data_directory", lambda _name: rules)
+    load_catalog.cache_clear()
+    try:
+        assert sorted(load_catalog()) == RULE_IDS
+    finally:
+        load_catalog.cache_clear()
 
 
 def test_a_rule_without_a_check_and_a_check_without_a_rule_are_told() -> None:
