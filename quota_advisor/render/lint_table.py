@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import groupby
@@ -14,6 +15,9 @@ from quota_advisor.model.report import Report, Results
 from quota_advisor.printable import printable
 from quota_advisor.render.view import View
 
+MAX_NOTES = 10
+"""Notes of one rule that are listed: hundreds of them hide what counts."""
+
 _COLORS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 _NOUNS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
@@ -21,14 +25,33 @@ _NOUNS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "
 def render(report: Report, view: View) -> str:
     """Return the report as text."""
     results = report.results
+    listed, more = (results.findings, Counter()) if view.verbose else _listed(results)
     blocks = [
         "\n".join(line for finding in findings for line in _lines(finding, view))
-        for _, findings in groupby(results.findings, key=_file)
+        for _, findings in groupby(listed, key=_file)
     ]
     if view.verbose:
         blocks.append("\n".join(_silent(results)))
+    blocks.append("\n".join(_more(more)))
     blocks.append("\n".join(_ending(results)))
     return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _listed(results: Results) -> tuple[list[Finding], Counter[str]]:
+    """Return the findings to list, and how many notes of which rules are only counted."""
+    notes: Counter[str] = Counter()
+    listed: list[Finding] = []
+    for finding in results.findings:
+        is_note = finding.severity is Severity.INFO
+        notes[finding.rule] += is_note
+        if not is_note or notes[finding.rule] <= MAX_NOTES:
+            listed.append(finding)
+    return listed, Counter({rule: n - MAX_NOTES for rule, n in notes.items() if n > MAX_NOTES})
+
+
+def _more(more: Counter[str]) -> Iterator[str]:
+    for rule, count in more.most_common():
+        yield f"{count} more note{'' if count == 1 else 's'} of {rule}: --verbose lists them"
 
 
 def _file(finding: Finding) -> str:

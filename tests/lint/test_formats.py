@@ -169,6 +169,23 @@ def test_github_annotations_cannot_be_forged_and_keep_their_text() -> None:
     assert lines[2].startswith("::notice ")
 
 
+@pytest.mark.parametrize(
+    ("notes", "listed", "more"),
+    [(10, 10, ""), (11, 10, "1 more note of"), (12, 10, "2 more notes of")],
+)
+def test_the_table_counts_what_would_hide_the_rest(
+    lint: Lint, notes: int, listed: int, more: str
+) -> None:
+    pods = "---\n".join(deployment(f"app-{n}", request="105m", limit="105m") for n in range(notes))
+    table = lint("--select", "microburst-risk", files={"a.yaml": pods})
+    assert table.out.count("[microburst-risk]") == listed
+    assert (f"\n\n{more} microburst-risk: --verbose lists them\n\n" in table.out) is bool(more)
+    assert f"{notes} notes in 1 file" in table.out
+    verbose = lint("--select", "microburst-risk", "--verbose")
+    assert verbose.out.count("[microburst-risk]") == notes
+    assert "--verbose lists" not in verbose.out
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_one_report_in_every_format(name: str) -> None:
     text = render(name, report(), VIEW)
