@@ -35,6 +35,9 @@ def _annotation(finding: Finding, view: View) -> str:
         properties["file"] = relative(place.file, view)
         properties |= {"line": str(place.line), "col": str(place.column)}
     properties["title"] = finding.rule
+    if finding.recommendation is not None:
+        # An annotation is all that a reviewer sees: no page of the rule is at hand there.
+        message += f"\nwhat to do: {' '.join(finding.recommendation.summary.split())}"
     return _command(_COMMANDS[finding.severity], properties, message)
 
 

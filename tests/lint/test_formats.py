@@ -163,7 +163,7 @@ def test_github_annotations_cannot_be_forged_and_keep_their_text() -> None:
     assert len(lines) == 5
     assert lines[0] == (
         "::error file=deploy/a b/api.service,line=3,col=10,title=misread-cpu-quota::"
-        "50%25 looks, odd: <b>&amp;</b>%0D%0A::error::x"
+        "50%25 looks, odd: <b>&amp;</b>%0D%0A::error::x%0Awhat to do: write CPUQuota=40%25"
     )
     assert lines[1].startswith("::warning ")
     assert lines[2].startswith("::notice ")
