@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from quota_advisor.model.finding import Finding
+from quota_advisor.model.lint import WHOLE_INPUT
 
 _LINE_NUMBER = re.compile(r"\bline [0-9]+")
 
@@ -15,8 +16,9 @@ _LINE_NUMBER = re.compile(r"\bline [0-9]+")
 def fingerprints(findings: Sequence[Finding], name_of: Callable[[str], str]) -> list[str]:
     """Return one fingerprint a finding, in the order given.
 
-    It is made of rule, file, subject and message, without line numbers. Findings that agree in
-    all of these are told apart by the order of their places.
+    It is made of rule, file, subject and message, without line numbers; of what spans all files
+    only of rule and subject, because its message names and counts files. Findings that agree in all
+    of these are told apart by the order of their places.
 
     Args:
         findings: All findings of a run, those left out among them.
@@ -40,6 +42,8 @@ def _place(finding: Finding) -> tuple[str, int, int]:
 def _identity(finding: Finding, name_of: Callable[[str], str]) -> tuple[str, ...]:
     file = "" if finding.location is None else finding.location.file
     subject = finding.subject.name
+    if finding.subject.kind == WHOLE_INPUT:
+        return (finding.rule, finding.subject.kind, subject)
     return (
         finding.rule,
         name_of(file) if file else "",

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from quota_advisor.model.unit import UnitConfig
 
 
+WHOLE_INPUT = "input"
+"""Kind of subject that is no part of a file: all files together."""
+
+
 class LimitsPolicy(StrEnum):
     """Whether containers should have a CPU limit: a matter of house rules, not of correctness."""
 
@@ -88,4 +92,4 @@ class SameLimit(NamedTuple):
     @property
     def subject(self) -> Subject:
         """What a finding about it names."""
-        return Subject(kind="input", name=self.limit)
+        return Subject(kind=WHOLE_INPUT, name=self.limit)

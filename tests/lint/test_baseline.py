@@ -88,3 +88,13 @@ def test_a_file_that_is_no_baseline_is_2(lint: Lint, text: str) -> None:
     assert done.code == 2
     assert done.err.startswith("quota-advisor: known.json: ")
     assert len(done.err.splitlines()) == 1
+
+
+def test_one_more_workload_with_a_known_uniform_limit_is_not_new(lint: Lint) -> None:
+    few = {f"{n}.yaml": deployment(f"app-{n}", request="500m", limit="500m") for n in range(30)}
+    one_more = {"0-first.yaml": deployment("first", request="500m", limit="500m")}
+    arguments = ("--select", "uniform-limit", "--fail-on", "info", ".")
+    made = lint(*arguments, "--write-baseline", "known.json", files=few)
+    assert made.out == "nothing found, 1 left out\n"
+    assert lint(*arguments, files=one_more).code == 1
+    assert lint(*arguments, "--baseline", "known.json").code == 0
