@@ -50,7 +50,7 @@ def static_cpu_eligible_but_throttled(case: PodCase, _rule: Rule) -> Verdicts:
     pod = pod_cpu(case)
     if not any(is_whole(cpu.request) for cpu in pod.containers):
         return
-    if pod.pod.windows or pod.pod_need is not None or pod.qos is not QosClass.GUARANTEED:
+    if not _gets_exclusive_cpus(pod):
         return
     for cpu in pod.containers:
         if not is_whole(cpu.request) or not cpu.runs_all_the_time or cpu.limit is None:
@@ -83,7 +83,7 @@ def init_cpu_exceeds_app(case: PodCase, _rule: Rule) -> Verdicts:
             break
     else:
         return
-    if pod.pod.windows or pod.pod_need is not None or pod.qos is not QosClass.GUARANTEED:
+    if not _gets_exclusive_cpus(pod):
         return
     needs = [need for need in pod.needs if is_whole(need.cpu_request)]
     start, life = starting_millicores(needs), running_millicores(needs)
@@ -102,6 +102,13 @@ def init_cpu_exceeds_app(case: PodCase, _rule: Rule) -> Verdicts:
         location=pod.at(culprit.request_at or culprit.limit_at, culprit),
         evidence=(cpu_evidence("exclusive CPUs at the start", start, life),),
     )
+
+
+def _gets_exclusive_cpus(pod: PodCpu) -> bool:
+    """Whether the whole pod is known, and its class and shape are those that get CPUs."""
+    if pod.pod.windows or pod.pod.partial or pod.pod_need is not None:
+        return False
+    return pod.qos is QosClass.GUARANTEED
 
 
 def _is_candidate(cpu: ContainerCpu, least_millicores: float) -> bool:

@@ -115,7 +115,7 @@ class PodCpu:
     """A pod with its amounts read; ephemeral containers, which cannot have any, are left out.
 
     Attributes:
-        limit_range: Of the pod's namespace, in the same input.
+        limit_range: Of the pod's namespace, in the same input; None for what is only a part.
         pod_request: Of the pod-level resources as written; pod_limit likewise.
         bad: Amounts that cannot be read; they count as absent everywhere else.
     """
@@ -277,7 +277,8 @@ def _derive(case: PodCase) -> PodCpu:
     pod = case.pod
     bad: list[BadAmount] = []
     limits = case.context.limit_ranges
-    limit_range = limits.get(pod.namespace) if limits else None
+    # What a patch does not say may stand elsewhere, and then no LimitRange fills it in.
+    limit_range = limits.get(pod.namespace) if limits and not pod.partial else None
     stanza = pod.resources
     pod_limit = pod_request = None
     if stanza.limits or stanza.requests:
