@@ -331,7 +331,7 @@ class _Reader:
     def _misplaced_in_object(self, kind: str, template: Mapping, spec: Mapping) -> None:
         """Look above the containers; what a custom resource means by such keys is its own."""
         belongs = f"{self.path}.containers[]"
-        if not _PLACED_WRONG.isdisjoint(spec):
+        if not _PLACED_WRONG.isdisjoint(spec) and (kind in POD_PATHS or self.path != "spec"):
             for key in sorted(_PLACED_WRONG.intersection(spec)):
                 self._misplace(spec, key, self.path, f"{belongs}.resources.{key}")
         if kind not in POD_PATHS:
