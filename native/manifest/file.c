@@ -5,6 +5,8 @@
 #include "manifest.h"
 #include "tree.h"
 
+enum { MAX_KEY_REST = 8 };
+
 struct text {
   const char *data;
   size_t end;
@@ -97,6 +99,29 @@ static struct span kind_of(const struct text *text, size_t start)
   return ends ? (struct span){(uint32_t)first, (uint32_t)(at - first)} : none;
 }
 
+/* Whether there is a key that begins with a word, ends soon after it, and is quoted or not. */
+static bool has_key(const struct text *text, size_t at, const struct word *word)
+{
+  for (const char *found; (found = find(text, at, word->text, word->size)) != NULL;) {
+    at = (size_t)(found - text->data) + word->size;
+    size_t after = at;
+    while (after < text->end && after < at + MAX_KEY_REST &&
+           (is_letter(text->data[after]) || is_blank(text->data[after]) ||
+            text->data[after] == '"' || text->data[after] == '\''))
+      after++;
+    if (after < text->end && text->data[after] == ':')
+      return true;
+  }
+  return false;
+}
+
+static bool has_word(const struct text *text, size_t start, const struct word *word)
+{
+  if (word->use == QUOTA_MANIFEST_READ_KEY)
+    return has_key(text, start, word);
+  return find(text, start, word->text, word->size) != NULL;
+}
+
 /* Returns what to do with a document. */
 static int use_of(const struct quota_manifest *reader, const struct text *text, size_t start)
 {
@@ -108,8 +133,8 @@ static int use_of(const struct quota_manifest *reader, const struct text *text, 
       if (kind.size && word->size == kind.size &&
           memcmp(word->text, text->data + kind.start, kind.size) == 0)
         return word->use == QUOTA_MANIFEST_KIND_READ ? QUOTA_MANIFEST_READ : QUOTA_MANIFEST_SKIP;
-    } else if (use < word->use && find(text, start, word->text, word->size)) {
-      use = word->use;
+    } else if (use < word->use && has_word(text, start, word)) {
+      use = word->use == QUOTA_MANIFEST_READ_KEY ? QUOTA_MANIFEST_READ : word->use;
       if (use == QUOTA_MANIFEST_LEAVE)
         return use;
     }

@@ -31,6 +31,7 @@ enum {
 enum {
   QUOTA_MANIFEST_SKIP,      /* it has none of the words: it is passed over */
   QUOTA_MANIFEST_ASK,       /* the word is in it: it is left to the caller, unless it is read */
+  QUOTA_MANIFEST_READ_KEY,  /* a key that begins with the word is in it: it is read */
   QUOTA_MANIFEST_READ,      /* the word is in it: it is read */
   QUOTA_MANIFEST_LEAVE,     /* the word is in it: it is left to the caller in any case */
   QUOTA_MANIFEST_KIND_SKIP, /* the word is its kind: it is passed over */
@@ -38,7 +39,7 @@ enum {
 };
 
 /* Changes whenever a caller must change with it. */
-enum { QUOTA_MANIFEST_VERSION = 3 };
+enum { QUOTA_MANIFEST_VERSION = 4 };
 
 struct quota_manifest;
 

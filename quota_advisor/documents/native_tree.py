@@ -15,6 +15,7 @@ from threading import local
 
 import quota_advisor
 from quota_advisor.documents.split import (
+    AMOUNT_KEYS,
     KNOWN_KINDS,
     OTHER_WORDS,
     POD_WORDS,
@@ -28,9 +29,9 @@ NAME = "libquota_manifest.so"
 OVERRIDE = "QUOTA_ADVISOR_READER"
 """Environment variable: path of the library, or ``off``."""
 
-_VERSION = 3
+_VERSION = 4
 _MARKS = ((1, WEAK_KEYS), (2, STRONG_KEYS), (4, OPEN_KEYS))
-_ASK, _READ, _LEAVE, _KIND_SKIP, _KIND_READ = 1, 2, 3, 4, 5
+_ASK, _READ_KEY, _READ, _LEAVE, _KIND_SKIP, _KIND_READ = range(1, 7)
 
 READ_ALL = ((b"", _READ),)
 """Words that are in every document."""
@@ -38,6 +39,7 @@ READ_ALL = ((b"", _READ),)
 _WORDS = (
     *((kind, _KIND_READ if i is Interest.PODS else _KIND_SKIP) for kind, i in KNOWN_KINDS.items()),
     *((word, _READ) for word in POD_WORDS),
+    *((word, _READ_KEY) for word in AMOUNT_KEYS),
     *((word, _LEAVE) for word in OTHER_WORDS),
     *((word, _ASK) for word in TEMPLATE_WORDS),
 )

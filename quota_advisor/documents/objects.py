@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
-from quota_advisor.documents.pods import POD_PATHS, PodReading, Source, read_misshapen, read_pod
+from quota_advisor.documents.pods import (
+    POD_PATHS,
+    SPEC_LISTS,
+    PodReading,
+    Source,
+    read_misshapen,
+    read_pod,
+)
 from quota_advisor.documents.tree import (
     Mapping,
     Node,
     is_list,
-    is_scalar,
-    pairs,
+    is_object,
     place,
     scalar,
     text,
@@ -31,21 +36,10 @@ _SKIPPED_KINDS = frozenset(
 _POLICY_GROUPS = ("kyverno.io", "gatekeeper.sh")
 """Groups whose objects hold patterns of pods, not pods."""
 
-_SPEC_LISTS = frozenset(("containers", "initContainers", "ephemeralContainers"))
-
-
-class _Spot(NamedTuple):
-    """A mapping or a list in the object that is being searched."""
-
-    node: Node
-    key: str
-    path: str
-    parent: Mapping
-
 
 def read_objects(source: Source, root: Node) -> Iterator[KubeObject]:
     """Yield what is of interest in a document, lists of objects included."""
-    if type(root) is dict and _is_object(root) and text(root["kind"]) in POD_PATHS:
+    if type(root) is dict and is_object(root) and text(root["kind"]) in POD_PATHS:
         # Most documents are such, and their pod can be in one place only.
         if reading := _read_known(source, root, text(root["kind"])):
             yield reading
@@ -60,14 +54,10 @@ def read_objects(source: Source, root: Node) -> Iterator[KubeObject]:
         seen.add(id(node))
         if type(node) is not dict:
             waiting.extend(reversed(node[2:]) if is_list(node) else ())
-        elif _is_object(node):
+        elif is_object(node):
             yield from _read_object(source, node, waiting)
         else:
             waiting.extend(node[key] for key in reversed(node) if key)
-
-
-def _is_object(node: Mapping) -> bool:
-    return "kind" in node and "apiVersion" in node and is_scalar(node["kind"])
 
 
 def _read_object(source: Source, root: Mapping, waiting: list[Node]) -> Iterator[KubeObject]:
@@ -93,6 +83,13 @@ def _read_object(source: Source, root: Mapping, waiting: list[Node]) -> Iterator
 # ---- pods
 
 
+def _find_pods(source: Source, root: Mapping, waiting: list[Node]) -> Iterator[PodReading]:
+    # Most input holds nothing but the API's own kinds, and need not wait for this.
+    from quota_advisor.documents.custom import find_pods  # noqa: PLC0415
+
+    yield from find_pods(source, root, waiting)
+
+
 def _read_known(source: Source, root: Mapping, kind: str) -> PodReading | None:
     """Read the pod of one of the API's own kinds, which is in one place or nowhere."""
     path = POD_PATHS[kind]
@@ -104,65 +101,9 @@ def _read_known(source: Source, root: Mapping, kind: str) -> PodReading | None:
             if node is None:
                 return None
             return read_misshapen(source, root, ".".join(path[:depth]), node)
-    if _SPEC_LISTS.isdisjoint(node):
+    if SPEC_LISTS.isdisjoint(node):
         return None
     return read_pod(source, root, template, node, ".".join(path))
-
-
-def _find_pods(source: Source, root: Mapping, waiting: list[Node]) -> Iterator[PodReading]:
-    """Find the pods in an object of any kind by their shape."""
-    spots = [_Spot(root, "", "", root)]
-    inner: list[Node] = []
-    seen: set[int] = set()
-    while spots:
-        spot = spots.pop()
-        node = spot.node
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        if type(node) is not dict:
-            spots.extend(_entries(spot))
-        elif node is not root and _is_object(node):
-            inner.append(node)
-        elif _is_pod_spec(spot):
-            yield read_pod(source, root, spot.parent, node, spot.path)
-        else:
-            spots.extend(_children(spot))
-    waiting.extend(reversed(inner))
-
-
-def _entries(spot: _Spot) -> list[_Spot]:
-    """Return the collections in a list, last first."""
-    return [
-        _Spot(node, spot.key, f"{spot.path}[{index}]", spot.parent)
-        for index, node in reversed(list(enumerate(spot.node[2:])))
-        if not is_scalar(node)
-    ]
-
-
-def _children(spot: _Spot) -> list[_Spot]:
-    """Return the collections in a mapping, last first."""
-    prefix = f"{spot.path}." if spot.path else ""
-    found = [
-        _Spot(node, key, prefix + key, spot.node)
-        for key, node in pairs(spot.node)
-        if type(node) is dict or not is_scalar(node)
-    ]
-    found.reverse()
-    return found
-
-
-def _is_pod_spec(spot: _Spot) -> bool:
-    """Whether a mapping is a pod's spec: by its key, or because it can be nothing else."""
-    node = spot.node
-    if _SPEC_LISTS.isdisjoint(node):
-        return False
-    if spot.key == "spec" or spot.key.endswith("odSpec"):
-        return True
-    containers = node.get("containers")
-    if not is_list(containers) or len(containers) == len(("line", "column")):
-        return False
-    return all(type(c) is dict and "image" in c and "name" in c for c in containers[2:])
 
 
 # ---- the rest

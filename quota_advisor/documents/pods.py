@@ -40,12 +40,14 @@ _MAPPING = "a mapping"
 _LIST = "a list"
 _SCALAR = "a scalar"
 _NO_AMOUNTS: Amounts = {}
-_AMOUNTS = ("cpu", "memory")
+AMOUNTS = ("cpu", "memory")
+"""Resources that any rule asks for."""
+
 MISSPELT_CPU = frozenset(("cpus", "CPU", "CPUs", "Cpu"))
 """Names that the API refuses in requests and limits; names of resources are case-sensitive."""
 
 _PLACED_WRONG = frozenset(("limits", "requests", "cpu"))
-_WRONG_IN_CONTAINER = frozenset(("limits", "requests", *_AMOUNTS))
+_WRONG_IN_CONTAINER = frozenset(("limits", "requests", *AMOUNTS))
 _READ_ELSEWHERE = _WRONG_IN_CONTAINER | {"resources"}
 _WRONG_ABOVE = _PLACED_WRONG | {"resources"}
 _OS_LABELS = ("kubernetes.io/os", "beta.kubernetes.io/os")
@@ -65,6 +67,9 @@ POD_PATHS = {
     **dict.fromkeys((*sorted(_WITH_SELECTOR), "Job", "ReplicationController"), _TEMPLATE_PATH),
 }
 """Where the kinds of the API itself hold a pod's spec."""
+
+SPEC_LISTS = frozenset(("containers", "initContainers", "ephemeralContainers"))
+"""Keys of a pod's spec that hold its containers."""
 
 _LISTS = (
     ("initContainers", Role.INIT),
@@ -106,17 +111,25 @@ def read_pod(
         spec: The pod's spec.
         path: Where the spec is in the object.
     """
-    return _Reader(source, root, path).pod(template, spec)
+    return Reader(source, root, path).pod(template, spec)
 
 
 def read_misshapen(source: Source, root: Mapping, path: str, found: Node) -> PodReading:
     """Return a pod without containers, because something else stands where its spec should be."""
-    reader = _Reader(source, root, path)
+    reader = Reader(source, root, path)
     reader.wrong_shape(path, _MAPPING, found)
     return reader.pod(root, {"": root[""]})
 
 
-class _Reader:
+class Reader:
+    """Reads the pod that stands at one place of an object.
+
+    Args:
+        source: The document.
+        root: The object.
+        path: Where in it the pod is.
+    """
+
     def __init__(self, source: Source, root: Mapping, path: str) -> None:
         self.source = source
         self.root = root
@@ -126,6 +139,7 @@ class _Reader:
         self.template: Scalar | None = None
 
     def pod(self, template: Mapping, spec: Mapping) -> PodReading:
+        """Return the pod of a spec, with the mapping around it."""
         root = self.root
         metadata = self._metadata(root)
         kind, api_version = text(root.get("kind")), text(root.get("apiVersion"))
@@ -139,14 +153,14 @@ class _Reader:
             self.source.file,
             api_version,
             kind,
-            text(metadata.get("name")) or _generated(metadata),
+            text(metadata.get("name")) or generated_name(metadata),
             text(metadata.get("namespace")),
             self.path,
             containers,
             resources,
             self._volume_refs(spec) if "volumes" in spec else {},
             annotations,
-            _is_windows(spec),
+            is_windows(spec),
             self.template is not None or self._is_partial(kind, api_version, containers),
             self._suppressions(annotations),
             tuple(self.wrong),
@@ -292,7 +306,7 @@ class _Reader:
             self.wrong_shape(path, _MAPPING, node)
             return _NO_AMOUNTS
         found: dict[str, Scalar] = {}
-        for name in _AMOUNTS:
+        for name in AMOUNTS:
             value = node.get(name)
             if value is None:
                 continue
@@ -311,7 +325,7 @@ class _Reader:
         for key in node:
             if key in {"requests", "limits", ""}:
                 continue
-            if key in _AMOUNTS:
+            if key in AMOUNTS:
                 self._misplace(node, key, path, f"{path}.limits")
             elif type(node[key]) is dict and ("cpu" in node[key] or "memory" in node[key]):
                 right = "requests" if "req" in key.lower() else "limits"
@@ -320,7 +334,7 @@ class _Reader:
     def _misplaced_in_container(self, node: Mapping, path: str) -> None:
         if not _WRONG_IN_CONTAINER.isdisjoint(node):
             for key in sorted(_WRONG_IN_CONTAINER.intersection(node)):
-                right = f"{path}.resources.limits" if key in _AMOUNTS else f"{path}.resources"
+                right = f"{path}.resources.limits" if key in AMOUNTS else f"{path}.resources"
                 self._misplace(node, key, path, f"{right}.{key}")
         for key, value in node.items():
             if type(value) is dict and key not in _READ_ELSEWHERE:
@@ -367,6 +381,7 @@ class _Reader:
     # ---- what is wrong
 
     def wrong_shape(self, path: str, expected: str, node: Node) -> None:
+        """Note that something else stands where a type is expected."""
         line, column = place(node)
         self.wrong.append(WrongShape(path, expected, what(node), line, column))
 
@@ -390,12 +405,14 @@ def _mappings(node: Node) -> list[Mapping]:
     return [item for item in node[2:] if type(item) is dict] if is_list(node) else []
 
 
-def _generated(metadata: Mapping) -> str:
+def generated_name(metadata: Mapping) -> str:
+    """Return the name of an object that the API gives one, as far as it is known."""
     prefix = text(metadata.get("generateName"))
     return f"{prefix}*" if prefix else ""
 
 
-def _is_windows(spec: Mapping) -> bool:
+def is_windows(spec: Mapping) -> bool:
+    """Whether a pod with such a spec runs on Windows."""
     if "os" not in spec and "nodeSelector" not in spec:
         return False
     system = spec.get("os")

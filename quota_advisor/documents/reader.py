@@ -10,7 +10,14 @@ from quota_advisor.documents.json_tree import NotJsonError, read_json
 from quota_advisor.documents.native_tree import native_reader
 from quota_advisor.documents.objects import read_objects
 from quota_advisor.documents.pods import PodReading, Source
-from quota_advisor.documents.split import Interest, Part, documents, interest, whole
+from quota_advisor.documents.split import (
+    Interest,
+    Part,
+    documents,
+    interest,
+    may_hold_amounts,
+    whole,
+)
 from quota_advisor.documents.suppressions import MARK, from_comments
 from quota_advisor.documents.text import to_utf8, without_marks
 from quota_advisor.documents.tree import BrokenDocumentError, Node, PlaceWantedError, Tree
@@ -104,7 +111,8 @@ class _File:
 
     def _json(self, part: Part) -> Iterator[Document]:
         raw = self.data[part.start : part.end]
-        if not any(word in raw for word in _WORTH_PARSING):
+        worth = any(word in raw for word in _WORTH_PARSING)
+        if not worth and not may_hold_amounts(raw, 0, len(raw)):
             # JSON or not, it is skipped as cheaply as any other text.
             raise NotJsonError
         patch = _PATCH in raw

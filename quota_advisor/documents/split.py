@@ -103,6 +103,11 @@ _SERVICES = (b"\nservices:", b'"services"')
 POD_WORDS = (b"ontainers",)
 """A document with one of these can hold a pod."""
 
+AMOUNT_KEYS = (b"cpu", b"CPU")
+"""An object with a key that begins so can say what a container gets, and hold no pod."""
+
+_AMOUNT_KEY = re.compile(rb"(?:%s)[A-Za-z \t\r\"']{0,8}:" % b"|".join(AMOUNT_KEYS))
+
 OTHER_WORDS = (*_EXACT_KINDS, b"services:", b'"services"')
 """Without any of these it can hold nothing else that is judged."""
 
@@ -125,7 +130,16 @@ def interest(data: bytes, part: Part) -> Interest:
         return Interest.ANYTHING
     if any(data.find(word, start, end) >= 0 for word in POD_WORDS):
         return Interest.PODS
+    if may_hold_amounts(data, start, end):
+        return Interest.PODS
     return Interest.ANYTHING if _is_template(data, start, end) else Interest.NOTHING
+
+
+def may_hold_amounts(data: bytes, start: int, end: int) -> bool:
+    """Whether there can be an object with amounts of CPU that holds no pod."""
+    if data.find(b"apiVersion", start, end) < 0:
+        return False
+    return _AMOUNT_KEY.search(data, start, end) is not None
 
 
 def _is_template(data: bytes, start: int, end: int) -> bool:

@@ -59,6 +59,7 @@ WEAK_KEYS = frozenset(
         "args",
         "beta.kubernetes.io/os",
         "command",
+        "container",
         "containerName",
         "divisor",
         "env",
@@ -74,9 +75,11 @@ WEAK_KEYS = frozenset(
         "nodeSelector",
         "os",
         "path",
+        "podSpecPatch",
         "resource",
         "resources",
         "restartPolicy",
+        "script",
         "selector",
         "spec",
         "template",
@@ -150,6 +153,11 @@ def is_scalar(node: Node) -> TypeGuard[list[Any]]:
 def is_list(node: Node) -> TypeGuard[list[Any]]:
     """Whether a node is a list."""
     return type(node) is list and type(node[0]) is not str
+
+
+def is_object(node: Mapping) -> bool:
+    """Whether a mapping is an object of the API."""
+    return "kind" in node and "apiVersion" in node and is_scalar(node["kind"])
 
 
 def is_null(node: Node) -> bool:

@@ -107,8 +107,10 @@ class Container(NamedTuple):
     """One container of a pod template.
 
     Attributes:
-        role: A sidecar is an init container with ``restartPolicy: Always``.
-        name: As written; ``containers[0]`` where it has none.
+        role: A sidecar is an init container with ``restartPolicy: Always``, or what a workflow
+            engine calls so.
+        name: As written, in a workflow behind that of its template; ``containers[0]`` where it has
+            none, and the path of its resources where nothing else is known of it.
         image: As written, or empty.
         command: ``command`` and ``args`` one after the other.
         env: Variables with a value or a resource reference; others are left out.
@@ -142,7 +144,8 @@ class Pod(NamedTuple):
         volume_refs: Downward-API files by path.
         annotations: Of the object and of the template; the template's win.
         windows: ``spec.os.name`` or a node selector says Windows.
-        partial: A kustomize patch: what it does not say may stand elsewhere.
+        partial: A kustomize patch, or an object that an operator or a workflow engine makes the
+            pod of: what it does not say may stand elsewhere.
         suppressions: Comments inside the document and ``quota-advisor.io/ignore.…`` annotations.
         wrong_shapes: What could not be read as what it must be.
         misplaced: ``resources``, ``limits``, ``requests`` found where the API has no such field.

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from quota_advisor.documents import reader
 from quota_advisor.documents.native_tree import READ_ALL, NativeReader, load
 
 SOURCES = Path(__file__).parents[2] / "native" / "manifest"
@@ -39,3 +40,13 @@ def native(library: CDLL) -> NativeReader:
 def reads_all(library: CDLL) -> NativeReader:
     """Return a reader that passes no document over."""
     return NativeReader(library, READ_ALL)
+
+
+@pytest.fixture(params=["exact", "native"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Run a test once with the fast reader and once without."""
+    native: NativeReader | None = None
+    if request.param == "native":
+        native = request.getfixturevalue("native")
+    monkeypatch.setattr(reader, "native_reader", lambda: native)
+    return str(request.param)

@@ -16,7 +16,7 @@ from quota_advisor.documents.native_tree import NativeReader
 from quota_advisor.documents.reader import read_manifest
 from quota_advisor.documents.split import whole
 from quota_advisor.documents.tree import BrokenDocumentError, Node
-from tests.documents.test_native_tree import EDITS, GENERATED, edited
+from tests.documents.test_native_tree import CUSTOM, EDITS, GENERATED, edited
 
 MANY = settings(max_examples=600, deadline=None)
 
@@ -74,7 +74,7 @@ def agree(reader: NativeReader, data: bytes) -> bool:
 
 AS_JSON = [
     json.dumps(document, **layout).encode()
-    for text in GENERATED[:60]
+    for text in (*GENERATED[:60], *CUSTOM)
     for document in [yaml.safe_load(text)]
     for layout in ({"indent": 2}, {"separators": (",", ":")})
     if isinstance(document, dict)

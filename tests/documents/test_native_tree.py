@@ -76,6 +76,15 @@ def generator() -> ModuleType:
     return module
 
 
+IN_PRACTICE = Path(__file__).parents[1] / "lint_rules" / "met-in-practice"
+CUSTOM = [
+    document
+    for path in sorted(IN_PRACTICE.glob("*.yaml"))
+    if path.stem.startswith(("argo-", "operators", "tekton-")) and ".expect" not in path.name
+    for document in path.read_bytes().split(b"---\n")
+]
+"""Objects that hold no pod template, and say what their containers get all the same."""
+
 GENERATED = [
     text.encode()
     for shape in ("mixed", "workloads")
@@ -115,7 +124,7 @@ def agree(reader: NativeReader, data: bytes) -> bool:
 
 
 def test_the_fast_reader_takes_what_manifests_are_written_in(reads_all: NativeReader) -> None:
-    assert all(agree(reads_all, data) for data in GENERATED)
+    assert all(agree(reads_all, data) for data in (*GENERATED, *CUSTOM))
     assert agree(reads_all, FEATURES)
     assert agree(reads_all, FEATURES.replace(b"\n", b"\r\n"))
 
@@ -141,6 +150,10 @@ def test_the_fast_reader_leaves_what_is_not_plain(reads_all: NativeReader, text:
         ("kind: List\nitems: [{kind: LimitRange, containers: []}]\n", False),
         ("kind: Pod\nx: '{{ y }}'\nservices: LimitRange\n", True),
         ("x: '{% y %}'\n", False),
+        ("kind: Kafka\nx: cpu\ny: {limits: {cpu: 1}}\n", True),
+        ("kind: Kafka\nlimits:\n  'cpu': 1\n", True),
+        ("kind: Kafka\nlimits: {CPUs: 1}\n", True),
+        ("kind: Kafka\nx: '{{ y }}'\nlimits: {cpu: 1}\n", True),
     ],
 )
 def test_words_say_what_is_read_and_what_is_left(
@@ -152,6 +165,19 @@ def test_words_say_what_is_read_and_what_is_left(
     found = native.read(data, whole(data))
     assert found is not None
     assert [root is not None for *_, root in found] == [is_read]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "kind: Scaler\nname: cpu\nx: 1\n",
+        "kind: Pool\nx: cpu\n",
+        "x: a cpu is busy when: x\n",
+        "x: cpu",
+    ],
+)
+def test_what_can_hold_nothing_is_passed_over(native: NativeReader, text: str) -> None:
+    assert native.read(text.encode(), whole(text.encode())) == []
 
 
 def test_lines_count_from_the_one_given(reads_all: NativeReader) -> None:
@@ -199,7 +225,7 @@ MANY = settings(
 
 
 @MANY
-@given(st.sampled_from([FEATURES, FEATURES, *GENERATED]), EDITS)
+@given(st.sampled_from([FEATURES, FEATURES, *GENERATED, *CUSTOM]), EDITS)
 def test_edited_manifests_read_alike(
     reads_all: NativeReader, data: bytes, edits: list[tuple[str, int, int]]
 ) -> None:
@@ -214,7 +240,7 @@ def test_short_texts_read_alike(reads_all: NativeReader, text: str) -> None:
 
 
 @MANY
-@given(st.sampled_from(GENERATED), EDITS)
+@given(st.sampled_from([*GENERATED, *CUSTOM * 4]), EDITS)
 def test_objects_are_alike_with_and_without_the_fast_reader(
     native: NativeReader, data: bytes, edits: list[tuple[str, int, int]]
 ) -> None:

@@ -7,8 +7,6 @@ from textwrap import dedent
 
 import pytest
 
-from quota_advisor.documents import reader as reader_module
-from quota_advisor.documents.native_tree import NativeReader
 from quota_advisor.documents.reader import read_manifest
 from quota_advisor.model.manifest import (
     DocumentNote,
@@ -23,15 +21,7 @@ from quota_advisor.model.manifest import (
     Scalar,
 )
 
-
-@pytest.fixture(autouse=True, params=["exact", "native"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Run every test once with the fast reader and once without."""
-    native: NativeReader | None = None
-    if request.param == "native":
-        native = request.getfixturevalue("native")
-    monkeypatch.setattr(reader_module, "native_reader", lambda: native)
-    return str(request.param)
+pytestmark = pytest.mark.usefixtures("way")
 
 
 def read(text: str) -> list[object]:
@@ -176,7 +166,7 @@ def test_a_pod_template_in_a_list_is_found() -> None:
     assert pod(made("Thing", "example.com/v1", spec)).path == "spec.groups[1].template.spec"
 
 
-KAFKA = "spec: {kafka: {resources: {limits: {cpu: 1}}}, x: containers}"
+POOL = "spec: {limits: {cpu: 1}, x: containers}"
 
 
 @pytest.mark.parametrize(
@@ -185,7 +175,7 @@ KAFKA = "spec: {kafka: {resources: {limits: {cpu: 1}}}, x: containers}"
         made("CustomResourceDefinition", "v1", f"spec: {{template: {{spec: {{{CONTAINERS}}}}}}}"),
         made("ConfigMap", "v1", f"data: {{spec: {{{CONTAINERS}}}}}"),
         made("ClusterPolicy", "kyverno.io/v1", f"spec: {{pattern: {{spec: {{{CONTAINERS}}}}}}}"),
-        made("Kafka", "kafka.strimzi.io/v1", KAFKA),
+        made("NodePool", "karpenter.sh/v1", POOL),
         f"spec: {{{CONTAINERS}}}",
     ],
 )

@@ -138,6 +138,50 @@ def one_of(kind: type[Any], data: dict[str, Any]) -> Any:
     return next(document for document in found if isinstance(document, kind))
 
 
+STANZAS = st.fixed_dictionaries(
+    {}, optional={"resources": RESOURCES, "computeResources": RESOURCES}
+)
+ONE = st.one_of(CONTAINERS.map(lambda found: found[0] if found else None), STANZAS, AMOUNTS)
+MANY = st.one_of(CONTAINERS, st.lists(ONE, max_size=2), AMOUNTS)
+TEMPLATES = st.fixed_dictionaries(
+    {},
+    optional={
+        **dict.fromkeys(("container", "script", "resources", "stepTemplate"), ONE),
+        **dict.fromkeys(("steps", "sidecars", "initContainers"), MANY),
+        "podSpecPatch": AMOUNTS,
+        "name": NAMES,
+    },
+)
+ABOUT_WHAT_IS_MISSING = {
+    "cpu-limit-missing",
+    "cpu-request-missing",
+    "gomaxprocs-without-limit",
+    "request-exceeds-node",
+    "resource-quota-needs-limit",
+    "static-cpu-eligible-but-throttled",
+    "static-cpu-near-miss",
+    "init-cpu-exceeds-app",
+}
+
+
+@patient
+@given(
+    st.sampled_from(["argoproj.io/v1alpha1", "tekton.dev/v1", "tekton.dev/v1beta1", "a.b/v1"]),
+    st.one_of(
+        TEMPLATES,
+        st.fixed_dictionaries({"templates": st.lists(TEMPLATES) | AMOUNTS}),
+        st.fixed_dictionaries({"taskSpec": TEMPLATES}, optional={"computeResources": RESOURCES}),
+    ),
+    CONTEXTS,
+)
+def test_objects_of_operators_and_workflow_engines(
+    api_version: str, spec: dict[str, Any], context: LintContext
+) -> None:
+    data = {"apiVersion": api_version, "kind": "Thing", "metadata": {"name": "x"}, "spec": spec}
+    found = judge("thing.json", data, context)
+    assert ABOUT_WHAT_IS_MISSING.isdisjoint(finding.rule for finding in found)
+
+
 @patient
 @given(
     st.fixed_dictionaries(
