@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 from quota_advisor.documents.suppressions import from_annotations
 from quota_advisor.documents.tree import (
+    NULLS,
+    PLACES,
     Mapping,
     Node,
     as_scalar,
@@ -50,6 +52,7 @@ _PLACED_WRONG = frozenset(("limits", "requests", "cpu"))
 _WRONG_IN_CONTAINER = frozenset(("limits", "requests", *AMOUNTS))
 _READ_ELSEWHERE = _WRONG_IN_CONTAINER | {"resources"}
 _WRONG_ABOVE = _PLACED_WRONG | {"resources"}
+_IN_RESOURCES = frozenset(("requests", "limits", PLACES))
 _OS_LABELS = ("kubernetes.io/os", "beta.kubernetes.io/os")
 
 # As fast as tuples are made; the classes' own constructors take three times as long.
@@ -307,14 +310,14 @@ class Reader:
             return _NO_AMOUNTS
         found: dict[str, Scalar] = {}
         for name in AMOUNTS:
-            value = node.get(name)
-            if value is None:
+            if name not in node:
                 continue
+            value = node[name]
             if not is_scalar(value):
                 self.wrong_shape(f"{path}.{name}", _SCALAR, value)
             elif "{" in value[0]:
                 self.template = self.template or as_scalar(value)
-            elif not is_null(value):
+            elif value[0] not in NULLS or not value[1]:
                 found[name] = as_scalar(value)
         if not MISSPELT_CPU.isdisjoint(node):
             for name in sorted(MISSPELT_CPU.intersection(node)):
@@ -322,8 +325,10 @@ class Reader:
         return found
 
     def _misplaced_in_resources(self, node: Mapping, path: str) -> None:
+        if node.keys() <= _IN_RESOURCES:
+            return
         for key in node:
-            if key in {"requests", "limits", ""}:
+            if key in _IN_RESOURCES:
                 continue
             if key in AMOUNTS:
                 self._misplace(node, key, path, f"{path}.limits")
@@ -337,7 +342,11 @@ class Reader:
                 right = f"{path}.resources.limits" if key in AMOUNTS else f"{path}.resources"
                 self._misplace(node, key, path, f"{right}.{key}")
         for key, value in node.items():
-            if type(value) is dict and key not in _READ_ELSEWHERE:
+            if (
+                type(value) is dict
+                and key not in _READ_ELSEWHERE
+                and not _WRONG_ABOVE.isdisjoint(value)
+            ):
                 for inner in sorted(_WRONG_ABOVE.intersection(value)):
                     right = path if inner == "resources" else f"{path}.resources"
                     self._misplace(value, inner, f"{path}.{key}", f"{right}.{inner}")
@@ -348,19 +357,19 @@ class Reader:
         if not _PLACED_WRONG.isdisjoint(spec) and (kind in POD_PATHS or self.path != "spec"):
             for key in sorted(_PLACED_WRONG.intersection(spec)):
                 self._misplace(spec, key, self.path, f"{belongs}.resources.{key}")
-        if kind not in POD_PATHS:
-            return
-        root = self.root
-        holders: list[tuple[str, Node]] = [("", root), ("metadata", root.get("metadata"))]
-        if template is not root:
-            holders.append((self.path.rpartition(".")[0], template))
-        if template is not root and self.path != "template.spec":
-            holders.append(("spec", root.get("spec")))
-        for path, holder in holders:
-            if type(holder) is dict and not _WRONG_ABOVE.isdisjoint(holder):
-                for key in sorted(_WRONG_ABOVE.intersection(holder)):
-                    right = belongs if key == "resources" else f"{belongs}.resources"
-                    self._misplace(holder, key, path, f"{right}.{key}")
+        if kind in POD_PATHS:
+            self._misplaced_above(belongs, "", self.root)
+            self._misplaced_above(belongs, "metadata", self.root.get("metadata"))
+            if template is not self.root:
+                self._misplaced_above(belongs, self.path.rpartition(".")[0], template)
+                if self.path != "template.spec":
+                    self._misplaced_above(belongs, "spec", self.root.get("spec"))
+
+    def _misplaced_above(self, belongs: str, path: str, holder: Node) -> None:
+        if type(holder) is dict and not _WRONG_ABOVE.isdisjoint(holder):
+            for key in sorted(_WRONG_ABOVE.intersection(holder)):
+                right = belongs if key == "resources" else f"{belongs}.resources"
+                self._misplace(holder, key, path, f"{right}.{key}")
 
     # ---- volumes
 
