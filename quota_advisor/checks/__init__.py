@@ -16,7 +16,7 @@ MODULES = {
     "DocumentNote": ("documents",),
     "Host": ("demand", "node"),
     "KubeletConfig": ("kubelet",),
-    "PodCase": ("bursts", "cpu_manager", "pod_amounts", "pods", "runtimes"),
+    "PodCase": ("admission", "bursts", "cpu_manager", "pod_amounts", "pods", "runtimes"),
     "Quadlet": ("quadlets",),
     "SameLimit": ("documents",),
     "SuppressionUse": ("suppressions",),

@@ -12,9 +12,7 @@ from quota_advisor.model.qos import (
     MILLI,
     SMALLEST_MILLICORES,
     kubelet_limit,
-    running_millicores,
     slice_quota_usec,
-    starting_millicores,
 )
 from quota_advisor.units import format_usec
 
@@ -94,9 +92,7 @@ def request_exceeds_node(case: PodCase, _rule: Rule) -> Verdicts:
     if at_most <= bound or pod.pod.partial:
         return
     # That counts too much, and most pods are done with it.
-    total = max(running_millicores(pod.needs), starting_millicores(pod.needs))
-    if pod.pod_need is not None:
-        total = pod.pod_need.cpu_request or 0
+    total = pod.total_request
     if total <= bound:
         return
     if node is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar, overload
 
@@ -115,7 +115,8 @@ class PodCpu:
     """A pod with its amounts read; ephemeral containers, which cannot have any, are left out.
 
     Attributes:
-        limit_range: Of the pod's namespace, in the same input; None for what is only a part.
+        limit_range: The one of the pod's namespace, in the same input, that gives what containers
+            do not state; None for what is only a part.
         pod_request: Of the pod-level resources as written; pod_limit likewise.
         bad: Amounts that cannot be read; they count as absent everywhere else.
     """
@@ -207,6 +208,24 @@ class PodCpu:
         )
 
     @derived
+    def total_request(self) -> int:
+        """What the pod asks for as a whole, in millicores; zero for nothing."""
+        if self.pod_need is not None:
+            return self.pod_need.cpu_request or 0
+        return max(running_millicores(self.needs), starting_millicores(self.needs))
+
+    @derived
+    def total_limit(self) -> int:
+        """What the pod may use as a whole, in millicores; zero where nothing limits anything.
+
+        Containers without a limit do not count, as for LimitRange and ResourceQuota.
+        """
+        if self.pod_limit is not None:
+            return self.pod_limit
+        limits = [need._replace(cpu_request=need.cpu_limit) for need in self.needs]
+        return max(running_millicores(limits), starting_millicores(limits))
+
+    @derived
     def qos(self) -> QosClass:
         """The pod's class of service."""
         return qos_class(self.needs, self.pod_need)
@@ -276,9 +295,10 @@ def cpu_evidence(name: str, millicores: int, threshold: int | None = None) -> Ev
 def _derive(case: PodCase) -> PodCpu:
     pod = case.pod
     bad: list[BadAmount] = []
-    limits = case.context.limit_ranges
+    ranges = case.context.limit_ranges
     # What a patch does not say may stand elsewhere, and then no LimitRange fills it in.
-    limit_range = limits.get(pod.namespace) if limits and not pod.partial else None
+    here = ranges.get(pod.namespace) if ranges and not pod.partial else None
+    limit_range = _with_defaults(here) if here else None
     stanza = pod.resources
     pod_limit = pod_request = None
     if stanza.limits or stanza.requests:
@@ -290,6 +310,11 @@ def _derive(case: PodCase) -> PodCpu:
         if container.role is not Role.EPHEMERAL
     )
     return PodCpu(case, limit_range, containers, pod_request, pod_limit, tuple(bad))
+
+
+def _with_defaults(ranges: Sequence[LimitRange]) -> LimitRange | None:
+    """Return the LimitRange that fills in: of several with defaults the API takes any."""
+    return next((r for r in ranges if r.default_limit or r.default_request), None)
 
 
 def _container(

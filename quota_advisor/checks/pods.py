@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from quota_advisor.catalog import Rule
-from quota_advisor.checks.amounts import cpu_amount
+from quota_advisor.checks.pod_certainty import (
+    has_pod_level_cpu,
+    is_harmless,
+    is_unknown,
+    same_namespace_caveat,
+)
 from quota_advisor.checks.pod_cpu import (
     ContainerCpu,
     PodCpu,
@@ -18,14 +23,10 @@ from quota_advisor.checks.pod_cpu import (
 from quota_advisor.engine import Hit, Skip, Verdicts, check
 from quota_advisor.model.finding import Evidence, Recommendation, Severity
 from quota_advisor.model.lint import LimitsPolicy, PodCase
-from quota_advisor.model.manifest import LimitRange, ResourceQuota, Scalar, WrongShape
 from quota_advisor.model.qos import (
-    MILLI,
     running_millicores,
     starting_millicores,
 )
-
-_MAY_BE_EMPTY = (".resources", ".limits", ".requests")
 
 
 @check(PodCase)
@@ -39,7 +40,7 @@ def cpu_limit_missing(case: PodCase, _rule: Rule) -> Verdicts:
     if pod.pod.windows or pod.pod.partial or pod.pod_limit is not None:
         return
     for cpu in pod.containers:
-        if cpu.limit is not None or _is_unknown(pod, cpu):
+        if cpu.limit is not None or is_unknown(pod, cpu):
             continue
         zero = "a CPU limit of 0, which is none" if cpu.limit_at else "no CPU limit in this file"
         yield Hit(
@@ -77,9 +78,9 @@ def cpu_request_missing(case: PodCase, _rule: Rule) -> Verdicts:
     for cpu in pod.containers:
         if cpu.request is not None or not cpu.runs_all_the_time:
             continue
-        if pod.pod.windows or pod.pod.partial or _has_pod_level_cpu(pod):
+        if pod.pod.windows or pod.pod.partial or has_pod_level_cpu(pod):
             return
-        if _is_unknown(pod, cpu):
+        if is_unknown(pod, cpu):
             continue
         yield Hit(
             message=(
@@ -166,103 +167,10 @@ def quota_wrong_shape(case: PodCase, _rule: Rule) -> Verdicts:
     for wrong in case.pod.wrong_shapes:
         yield Hit(
             message=f"{wrong.path} is {wrong.found} where {wrong.expected} belongs",
-            severity=Severity.INFO if _is_harmless(wrong) else None,
+            severity=Severity.INFO if is_harmless(wrong) else None,
             location=case.pod.at(wrong),
             evidence=(Evidence(label="found", value=wrong.found),),
         )
-
-
-@check(PodCase)
-def resource_quota_needs_limit(case: PodCase, _rule: Rule) -> Verdicts:
-    """Find containers that a ResourceQuota of the same input lets nobody create."""
-    quotas = case.context.resource_quotas
-    quota = quotas.get(case.pod.namespace) if quotas else None
-    if quota is None or case.pod.partial:
-        return
-    pod = pod_cpu(case)
-    caveat = _same_namespace_caveat(pod, quota)
-    needs = (
-        ("limit", quota.requires_limit and pod.pod_limit is None, "limits.cpu"),
-        ("request", quota.requires_request and not _has_pod_level_cpu(pod), "requests.cpu"),
-    )
-    for what, is_required, resource in needs:
-        for cpu in pod.containers if is_required else ():
-            if (cpu.limit if what == "limit" else cpu.request) is None and not _is_unknown(
-                pod, cpu
-            ):
-                yield Hit(
-                    message=(
-                        f"{cpu.label} states no CPU {what}, and ResourceQuota {quota.name!r}"
-                        f" counts {resource}: the API refuses the pod{caveat}"
-                    ),
-                    severity=Severity.WARNING if caveat else None,
-                    location=pod.at(None, cpu),
-                    evidence=(
-                        Evidence(label="ResourceQuota", value=quota.name),
-                        Evidence(label="set at", value=f"{quota.file}:{quota.place.line}"),
-                    ),
-                )
-
-
-@check(PodCase)
-def limit_range_refuses(case: PodCase, _rule: Rule) -> Verdicts:
-    """Find amounts that a LimitRange of the same input does not allow.
-
-    Source: kubernetes ``plugin/pkg/admission/limitranger/admission.go``.
-    """
-    ranges = case.context.limit_ranges
-    limit_range = ranges.get(case.pod.namespace) if ranges else None
-    if limit_range is None:
-        return
-    pod = pod_cpu(case)
-    caveat = _same_namespace_caveat(pod, limit_range)
-    for cpu in pod.containers:
-        found = _refused_by(limit_range, cpu)
-        if found is None:
-            continue
-        what, at, evidence = found
-        yield Hit(
-            message=(
-                f"{cpu.label} has {what} of LimitRange {limit_range.name!r}: the API refuses the"
-                f" pod{caveat}"
-            ),
-            severity=Severity.WARNING if caveat else None,
-            location=pod.at(at),
-            evidence=(
-                evidence,
-                Evidence(label="set at", value=f"{limit_range.file}:{limit_range.place.line}"),
-            ),
-        )
-
-
-def _refused_by(limit_range: LimitRange, cpu: ContainerCpu) -> tuple[str, Scalar, Evidence] | None:
-    """Return what of a container's written amounts is out of bounds, where, and by how much."""
-    least, most, ratio = (
-        amount if isinstance(amount, int) else None
-        for amount in (
-            None if bound is None else cpu_amount(bound)
-            for bound in (limit_range.least, limit_range.most, limit_range.ratio)
-        )
-    )
-    amounts = (("limit", cpu.limit, cpu.limit_at), ("request", cpu.request, cpu.request_at))
-    for what, amount, at in amounts:
-        if amount is None or at is None or (cpu.limit is not None and amount > cpu.limit):
-            continue  # not written, or request-exceeds-limit tells it
-        text = f"a CPU {what} of {cpu_text(amount)}"
-        if most is not None and amount > most:
-            evidence = cpu_evidence(what, amount, most)
-            return f"{text}, above the maximum of {cpu_text(most)}", at, evidence
-        if least is not None and amount < least:
-            evidence = cpu_evidence(what, amount, least)
-            return f"{text}, below the minimum of {cpu_text(least)}", at, evidence
-    at = cpu.limit_at or cpu.request_at
-    if not ratio or not cpu.limit or not cpu.request or at is None:
-        return None
-    if cpu.limit * MILLI <= ratio * cpu.request:
-        return None
-    text = f"a CPU limit of {cpu_text(cpu.limit)} on a request of {cpu_text(cpu.request)}"
-    evidence = cpu_evidence("limit", cpu.limit, ratio * cpu.request // MILLI)
-    return f"{text}, more than the ratio of {ratio / MILLI:g}", at, evidence
 
 
 def _house_rule_is_another(case: PodCase) -> Skip:
@@ -270,35 +178,9 @@ def _house_rule_is_another(case: PodCase) -> Skip:
     return Skip(f"the house rule is limits: {case.context.limits}")
 
 
-def _has_pod_level_cpu(pod: PodCpu) -> bool:
-    """Whether the pod as a whole has a request, its own or from its limit."""
-    return pod.pod_request is not None or pod.pod_limit is not None
-
-
-def _is_unknown(pod: PodCpu, cpu: ContainerCpu) -> bool:
-    """Whether something stands there that cannot be read, which other rules tell."""
-    path = f"{cpu.container.path}.resources"
-    for wrong in pod.pod.wrong_shapes:
-        if wrong.path.startswith(path) and not _is_harmless(wrong):
-            return True
-    return any(bad.at in (cpu.limit_at, cpu.request_at) for bad in pod.bad)
-
-
-def _is_harmless(wrong: WrongShape) -> bool:
-    """Whether the API takes an empty key for one that is not there."""
-    return wrong.found == "nothing" and wrong.path.endswith(_MAY_BE_EMPTY)
-
-
 def _default_words(pod: PodCpu, cpu: ContainerCpu) -> tuple[str, str]:
     """Return where a limit that is not written comes from, and what is not sure about it."""
     if cpu.limit_at is not None or pod.limit_range is None:
         return "", ""
     source = pod.limit_range
-    return f" (default of LimitRange {source.name!r})", _same_namespace_caveat(pod, source)
-
-
-def _same_namespace_caveat(pod: PodCpu, other: LimitRange | ResourceQuota) -> str:
-    """Return a reservation where two files name no namespace: they may go to different ones."""
-    if pod.pod.namespace or other.file == pod.pod.file:
-        return ""
-    return ", if both go to the same namespace"
+    return f" (default of LimitRange {source.name!r})", same_namespace_caveat(pod, source)

@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 from quota_advisor import checks
 from quota_advisor.catalog import Catalog
@@ -48,6 +49,9 @@ LARGE_BYTES = 1 << 18
 HELD_BYTES = 32 << 20
 """What all processes together hold of the files that they looked at until they judge them."""
 
+MAX_SETTINGS = 16
+"""LimitRanges of one namespace that count, and ResourceQuotas: each pod is held against all."""
+
 MAX_REMARKS = 200
 """Remarks about one file as a text; a hostile one could ask for as many as it has bytes."""
 
@@ -73,33 +77,31 @@ class Settings:
 class Surroundings:
     """What some documents say about all others of their namespace."""
 
-    limit_ranges: dict[str, LimitRange] = field(default_factory=dict)
-    resource_quotas: dict[str, ResourceQuota] = field(default_factory=dict)
+    limit_ranges: list[LimitRange] = field(default_factory=list)
+    resource_quotas: list[ResourceQuota] = field(default_factory=list)
 
     def note(self, document: object) -> None:
-        """Take in a document if it is of that sort; of several the first by path counts.
-
-        Those that say nothing of CPU stand in nobody's way.
-        """
+        """Take in a document if it is of that sort."""
         if isinstance(document, LimitRange) and document.is_about_cpu:
-            known = self.limit_ranges.get(document.namespace)
-            if known is None or _place(document) < _place(known):
-                self.limit_ranges[document.namespace] = document
-        elif isinstance(document, ResourceQuota) and (
-            document.requires_limit or document.requires_request
-        ):
-            other = self.resource_quotas.get(document.namespace)
-            if other is None or _place(document) < _place(other):
-                self.resource_quotas[document.namespace] = document
+            self.limit_ranges.append(document)
+        elif isinstance(document, ResourceQuota) and document.is_about_cpu:
+            self.resource_quotas.append(document)
 
     def add(self, other: Surroundings) -> None:
         """Take in what was found elsewhere."""
-        for document in (*other.limit_ranges.values(), *other.resource_quotas.values()):
-            self.note(document)
+        self.limit_ranges += other.limit_ranges
+        self.resource_quotas += other.resource_quotas
 
 
-def _place(document: LimitRange | ResourceQuota) -> tuple[object, ...]:
-    return (document.file, document.place)
+_N = TypeVar("_N", LimitRange, ResourceQuota)
+
+
+def _by_namespace(documents: Iterable[_N]) -> dict[str, tuple[_N, ...]]:
+    """Return documents by namespace, in the order of their places whoever found them."""
+    found: dict[str, list[_N]] = {}
+    for document in sorted(documents, key=lambda d: (d.file, d.place)):
+        found.setdefault(document.namespace, []).append(document)
+    return {namespace: tuple(some[:MAX_SETTINGS]) for namespace, some in found.items()}
 
 
 _Spot = tuple[str, int, int]
@@ -188,8 +190,8 @@ class Judge:
         """Judge from now on with the settings of the whole input."""
         self._context = replace(
             self._context,
-            limit_ranges=surroundings.limit_ranges,
-            resource_quotas=surroundings.resource_quotas,
+            limit_ranges=_by_namespace(surroundings.limit_ranges),
+            resource_quotas=_by_namespace(surroundings.resource_quotas),
         )
 
     def judge(self, pieces: Iterable[Piece]) -> Outcome:

@@ -120,17 +120,22 @@ def _limit_range(file: str, root: Mapping) -> LimitRange:
     namespace, name = _names(root)
     limit: Scalar | None = None
     request: Scalar | None = None
-    least = most = ratio = limit
+    least = most = ratio = pod_least = pod_most = limit
     spec = root.get("spec")
     items = spec.get("limits") if type(spec) is dict else None
     for item in items[2:] if is_list(items) else ():
-        if type(item) is dict and text(item.get("type")) == "Container":
+        kind = text(item.get("type")) if type(item) is dict else ""
+        if kind == "Container":
             limit = limit or _cpu(item, "default") or _cpu(item, "max")
             request = request or _cpu(item, "defaultRequest") or limit or _cpu(item, "min")
             least = least or _cpu(item, "min")
             most = most or _cpu(item, "max")
             ratio = ratio or _cpu(item, "maxLimitRequestRatio")
-    return LimitRange(file, namespace, name, limit, request, place(root), least, most, ratio)
+        elif kind == "Pod":
+            pod_least = pod_least or _cpu(item, "min")
+            pod_most = pod_most or _cpu(item, "max")
+    bounds = (least, most, ratio, pod_least, pod_most)
+    return LimitRange(file, namespace, name, limit, request, place(root), *bounds)
 
 
 def _cpu(item: Mapping, key: str) -> Scalar | None:
@@ -141,16 +146,14 @@ def _cpu(item: Mapping, key: str) -> Scalar | None:
 def _resource_quota(file: str, root: Mapping) -> ResourceQuota:
     namespace, name = _names(root)
     spec = root.get("spec")
-    hard = spec.get("hard") if type(spec) is dict else None
-    keys = set(hard) if type(hard) is dict else set()
-    return ResourceQuota(
-        file,
-        namespace,
-        name,
-        "limits.cpu" in keys,
-        "requests.cpu" in keys or "cpu" in keys,
-        place(root),
-    )
+    limit = request = None
+    # With scopes it counts some pods of the namespace only, and which is not said here.
+    if type(spec) is dict and not {"scopes", "scopeSelector"} & spec.keys():
+        hard = spec.get("hard")
+        if type(hard) is dict:
+            limit = scalar(hard.get("limits.cpu"))
+            request = scalar(hard.get("requests.cpu")) or scalar(hard.get("cpu"))
+    return ResourceQuota(file, namespace, name, limit, request, place(root))
 
 
 def _settings(root: Mapping) -> Iterator[tuple[str, Scalar]]:

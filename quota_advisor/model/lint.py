@@ -35,16 +35,16 @@ class LintContext:
         limits: The house rule for CPU limits.
         node_millicores: Size of the largest node, if the user told it.
         kubernetes_version: Of the cluster, if the user told it: ``(1, 33)``.
-        limit_ranges: LimitRanges of the same input by namespace; an empty namespace stands for
-            files that name none.
-        resource_quotas: ResourceQuotas of the same input by namespace.
+        limit_ranges: LimitRanges of the same input that are about CPU, by namespace, in the order
+            of their places; an empty namespace stands for files that name none.
+        resource_quotas: ResourceQuotas likewise.
     """
 
     limits: LimitsPolicy = LimitsPolicy.IGNORE
     node_millicores: int | None = None
     kubernetes_version: tuple[int, int] | None = None
-    limit_ranges: Mapping[str, LimitRange] = field(default_factory=dict)
-    resource_quotas: Mapping[str, ResourceQuota] = field(default_factory=dict)
+    limit_ranges: Mapping[str, tuple[LimitRange, ...]] = field(default_factory=dict)
+    resource_quotas: Mapping[str, tuple[ResourceQuota, ...]] = field(default_factory=dict)
 
 
 class PodCase(NamedTuple):

@@ -196,14 +196,16 @@ class Misplaced(NamedTuple):
 
 
 class LimitRange(NamedTuple):
-    """What a LimitRange says of the CPU of containers.
+    """What a LimitRange says of CPU.
 
     Attributes:
         default_limit: ``default.cpu``, which ``max.cpu`` stands in for.
         default_request: ``defaultRequest.cpu``, which default limit, then ``min.cpu`` stand in for.
-        least: ``min.cpu``.
-        most: ``max.cpu``.
-        ratio: ``maxLimitRequestRatio.cpu``.
+        least: ``min.cpu`` of a container.
+        most: ``max.cpu`` of a container.
+        ratio: ``maxLimitRequestRatio.cpu`` of a container.
+        pod_least: ``min.cpu`` of a pod as a whole.
+        pod_most: ``max.cpu`` of a pod as a whole.
     """
 
     file: str
@@ -215,28 +217,36 @@ class LimitRange(NamedTuple):
     least: Scalar | None = None
     most: Scalar | None = None
     ratio: Scalar | None = None
+    pod_least: Scalar | None = None
+    pod_most: Scalar | None = None
 
     @property
     def is_about_cpu(self) -> bool:
         """Whether it says anything of CPU."""
-        amounts = (self.default_limit, self.default_request, self.least, self.most, self.ratio)
-        return any(amount is not None for amount in amounts)
+        container = (self.default_limit, self.default_request, self.least, self.most, self.ratio)
+        return any(amount is not None for amount in (*container, self.pod_least, self.pod_most))
 
 
 class ResourceQuota(NamedTuple):
-    """A ResourceQuota's constraints on CPU.
+    """A ResourceQuota's constraints on CPU; none for one that is about some pods only.
 
     Attributes:
-        requires_limit: It counts ``limits.cpu``: every container must state one.
-        requires_request: It counts ``requests.cpu`` (or ``cpu``).
+        limit: ``limits.cpu``, for all pods of the namespace together; with it, every container
+            must state one.
+        request: ``requests.cpu`` (or ``cpu``) likewise.
     """
 
     file: str
     namespace: str
     name: str
-    requires_limit: bool
-    requires_request: bool
+    limit: Scalar | None
+    request: Scalar | None
     place: Place
+
+    @property
+    def is_about_cpu(self) -> bool:
+        """Whether it says anything of CPU."""
+        return self.limit is not None or self.request is not None
 
 
 class ComposeService(NamedTuple):

@@ -377,13 +377,23 @@ def test_a_limit_range_fills_in_as_the_api_does() -> None:
 
 
 @pytest.mark.parametrize(
-    ("hard", "requires"),
-    [("limits.cpu: 1", (True, False)), ("cpu: 1", (False, True)), ("pods: 1", (False, False))],
+    ("spec", "limit", "cpu_request"),
+    [
+        ("hard: {limits.cpu: 1}", "1", None),
+        ("hard: {cpu: 2}", None, "2"),
+        ("hard: {cpu: 2, requests.cpu: 3}", None, "3"),
+        ("hard: {pods: 1, limits.cpu: null}", None, None),
+        ("hard: {cpu: 2}, scopes: [NotBestEffort]", None, None),
+        ("hard: {cpu: 2}, scopeSelector: {matchExpressions: []}", None, None),
+    ],
 )
-def test_a_resource_quota_says_what_it_counts(hard: str, requires: tuple[bool, bool]) -> None:
-    (found,) = read(made("ResourceQuota", "v1", f"spec: {{hard: {{{hard}}}}}"))
+def test_a_resource_quota_says_what_it_counts(
+    spec: str, limit: str | None, cpu_request: str | None
+) -> None:
+    (found,) = read(made("ResourceQuota", "v1", f"spec: {{{spec}}}"))
     assert isinstance(found, ResourceQuota)
-    assert (found.requires_limit, found.requires_request) == requires
+    assert [s and s.text for s in (found.limit, found.request)] == [limit, cpu_request]
+    assert found.is_about_cpu is bool(limit or cpu_request)
 
 
 def test_kubelet_settings_are_dotted_paths() -> None:

@@ -125,11 +125,12 @@ def test_pods_beside_a_limit_range_and_a_resource_quota(
     spec: dict[str, Any], limit: Any, request: Any
 ) -> None:
     item = {"type": "Container", "default": {"cpu": limit}, "defaultRequest": {"cpu": request}}
+    whole = {"type": "Pod", "min": {"cpu": limit}, "max": {"cpu": request}}
     kind = {"apiVersion": "v1", "metadata": {"name": "x"}}
-    ranges = one_of(LimitRange, {**kind, "kind": "LimitRange", "spec": {"limits": [item]}})
-    hard = {"limits.cpu": "1", "cpu": "1"}
+    ranges = one_of(LimitRange, {**kind, "kind": "LimitRange", "spec": {"limits": [item, whole]}})
+    hard = {"limits.cpu": limit, "cpu": request}
     quotas = one_of(ResourceQuota, {**kind, "kind": "ResourceQuota", "spec": {"hard": hard}})
-    context = LintContext(limit_ranges={"": ranges}, resource_quotas={"": quotas})
+    context = LintContext(limit_ranges={"": (ranges,)}, resource_quotas={"": (quotas,)})
     judge("pod.json", pod_object(spec), context)
 
 

@@ -1,0 +1,196 @@
+"""Rules about what a namespace lets in: LimitRange and ResourceQuota of the same input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from quota_advisor.catalog import Rule
+from quota_advisor.checks.amounts import cpu_amount
+from quota_advisor.checks.pod_certainty import (
+    has_pod_level_cpu,
+    is_unknown,
+    same_namespace_caveat,
+)
+from quota_advisor.checks.pod_cpu import (
+    ContainerCpu,
+    PodCpu,
+    cpu_evidence,
+    cpu_text,
+    cpus_text,
+    pod_cpu,
+)
+from quota_advisor.engine import Hit, Verdicts, check
+from quota_advisor.model.finding import Evidence, Severity
+from quota_advisor.model.lint import PodCase
+from quota_advisor.model.manifest import LimitRange, ResourceQuota, Scalar
+from quota_advisor.model.qos import MILLI
+
+
+@check(PodCase)
+def resource_quota_needs_limit(case: PodCase, _rule: Rule) -> Verdicts:
+    """Find containers that a ResourceQuota of the same input lets nobody create."""
+    for quota in _quotas(case):
+        pod = pod_cpu(case)
+        needs = (
+            ("limit", quota.limit and pod.pod_limit is None, "limits.cpu"),
+            ("request", quota.request and not has_pod_level_cpu(pod), "requests.cpu"),
+        )
+        for what, is_required, resource in needs:
+            for cpu in pod.containers if is_required else ():
+                stated = cpu.limit if what == "limit" else cpu.request
+                if stated is None and not is_unknown(pod, cpu):
+                    text = f"{cpu.label} states no CPU {what}, and {_name(quota)} counts {resource}"
+                    yield _refused(pod, quota, text, None, cpu)
+
+
+@check(PodCase)
+def pod_exceeds_resource_quota(case: PodCase, _rule: Rule) -> Verdicts:
+    """Find pods that alone ask for more than a ResourceQuota leaves to all of its namespace.
+
+    Source: kubernetes ``pkg/quota/v1/evaluator/core/pods.go``.
+    """
+    for quota in _quotas(case):
+        pod = pod_cpu(case)
+        totals = (
+            ("limits.cpu", quota.limit, pod.total_limit, "may use"),
+            ("requests.cpu", quota.request, pod.total_request, "requests"),
+        )
+        for resource, hard, total, does in totals:
+            most = _bound(hard)
+            if most is not None and total > most:
+                text = (
+                    f"the pod {does} {cpus_text(total)}, more than the {resource} of"
+                    f" {cpu_text(most)} that {_name(quota)} leaves to all of its namespace"
+                )
+                evidence = cpu_evidence(f"{resource} of the pod", total, most)
+                yield _refused(pod, quota, text, _largest(pod, resource), None, evidence)
+
+
+@check(PodCase)
+def limit_range_refuses(case: PodCase, _rule: Rule) -> Verdicts:
+    """Find amounts that a LimitRange of the same input does not allow.
+
+    Source: kubernetes ``plugin/pkg/admission/limitranger/admission.go``.
+    """
+    ranges = case.context.limit_ranges
+    for limit_range in ranges.get(case.pod.namespace, ()) if ranges else ():
+        pod = pod_cpu(case)
+        for cpu in pod.containers:
+            for found in _out_of_bounds(limit_range, cpu):
+                text = f"{cpu.label} has {found.what} of {_name(limit_range)}"
+                yield _refused(pod, limit_range, text, found.at, cpu, found.evidence)
+                break
+        if not pod.pod.partial:
+            yield from _pod_out_of_bounds(limit_range, pod)
+
+
+# ---- ResourceQuota
+
+
+def _quotas(case: PodCase) -> tuple[ResourceQuota, ...]:
+    quotas = case.context.resource_quotas
+    return quotas.get(case.pod.namespace, ()) if quotas and not case.pod.partial else ()
+
+
+def _largest(pod: PodCpu, resource: str) -> Scalar | None:
+    """Return the amount that adds most to a total, or the pod's own."""
+    if resource == "limits.cpu":
+        own = [(cpu.limit or 0, cpu.limit_at) for cpu in pod.containers]
+        whole = pod.pod_limit_at
+    else:
+        own = [(cpu.request or 0, cpu.request_at or cpu.limit_at) for cpu in pod.containers]
+        whole = pod.pod_request_at or pod.pod_limit_at
+    written = [(amount, at) for amount, at in own if at is not None]
+    return whole or max(written, key=lambda pair: pair[0], default=(0, None))[1]
+
+
+# ---- LimitRange
+
+
+class _Found(NamedTuple):
+    """An amount that is out of bounds."""
+
+    what: str
+    at: Scalar
+    evidence: Evidence
+
+
+def _out_of_bounds(limit_range: LimitRange, cpu: ContainerCpu) -> Iterator[_Found]:
+    """Yield what of a container's written amounts is out of bounds, the worst first."""
+    least, most = _bound(limit_range.least), _bound(limit_range.most)
+    amounts = (("limit", cpu.limit, cpu.limit_at), ("request", cpu.request, cpu.request_at))
+    for what, amount, at in amounts:
+        if amount is None or at is None or (cpu.limit is not None and amount > cpu.limit):
+            continue  # not written, or request-exceeds-limit tells it
+        text = f"a CPU {what} of {cpu_text(amount)}"
+        if most is not None and amount > most:
+            beyond = f"{text}, above the maximum of {cpu_text(most)}"
+            yield _Found(beyond, at, cpu_evidence(what, amount, most))
+        if least is not None and amount < least:
+            below = f"{text}, below the minimum of {cpu_text(least)}"
+            yield _Found(below, at, cpu_evidence(what, amount, least))
+    ratio, at = _bound(limit_range.ratio), cpu.limit_at or cpu.request_at
+    if ratio and cpu.limit and cpu.request and at and cpu.limit * MILLI > ratio * cpu.request:
+        text = f"a CPU limit of {cpu_text(cpu.limit)} on a request of {cpu_text(cpu.request)}"
+        evidence = cpu_evidence("limit", cpu.limit, ratio * cpu.request // MILLI)
+        yield _Found(f"{text}, more than the ratio of {ratio / MILLI:g}", at, evidence)
+
+
+def _pod_out_of_bounds(limit_range: LimitRange, pod: PodCpu) -> Iterator[Hit]:
+    """Yield what of the pod as a whole is out of bounds; nothing stated is refused as well."""
+    if any(is_unknown(pod, cpu) for cpu in pod.containers):
+        return
+    least, most = _bound(limit_range.pod_least), _bound(limit_range.pod_most)
+    name = _name(limit_range)
+    totals = (
+        ("limit", pod.total_limit, most, "maximum", pod.total_limit > (most or 0)),
+        ("request", pod.total_request, least, "minimum", pod.total_request < (least or 0)),
+    )
+    for what, total, bound, word, is_out in totals:
+        if bound is None or (total and not is_out):
+            continue
+        evidence = cpu_evidence(f"{what}s of the containers", total, bound)
+        if total:
+            side = "above" if word == "maximum" else "below"
+            text = (
+                f"the CPU {what}s of the pod are {cpu_text(total)} together, {side} the {word} of"
+                f" {cpu_text(bound)} for pods of {name}"
+            )
+        else:
+            text = f"no container states a CPU {what}, and {name} has a {word} for pods"
+        yield _refused(pod, limit_range, text, _largest(pod, f"{what}s.cpu"), None, evidence)
+
+
+# ---- both
+
+
+def _bound(scalar: Scalar | None) -> int | None:
+    amount = None if scalar is None else cpu_amount(scalar)
+    return amount if isinstance(amount, int) else None
+
+
+def _name(setting: LimitRange | ResourceQuota) -> str:
+    return f"{type(setting).__name__} {setting.name!r}"
+
+
+def _refused(
+    pod: PodCpu,
+    setting: LimitRange | ResourceQuota,
+    text: str,
+    at: Scalar | None,
+    cpu: ContainerCpu | None = None,
+    evidence: Evidence | None = None,
+) -> Hit:
+    """Return the finding that the API refuses a pod, less sure where namespaces are not named."""
+    caveat = same_namespace_caveat(pod, setting)
+    kind = type(setting).__name__
+    return Hit(
+        message=f"{text}: the API refuses the pod{caveat}",
+        severity=Severity.WARNING if caveat else None,
+        location=pod.at(at, cpu),
+        evidence=(
+            evidence or Evidence(label=kind, value=setting.name),
+            Evidence(label="set at", value=f"{setting.file}:{setting.place.line}"),
+        ),
+    )

@@ -1,0 +1,34 @@
+"""What is not sure about a pod: amounts that cannot be read, settings that may be another's."""
+
+from __future__ import annotations
+
+from quota_advisor.checks.pod_cpu import ContainerCpu, PodCpu
+from quota_advisor.model.manifest import LimitRange, ResourceQuota, WrongShape
+
+_MAY_BE_EMPTY = (".resources", ".limits", ".requests")
+
+
+def has_pod_level_cpu(pod: PodCpu) -> bool:
+    """Whether the pod as a whole has a request, its own or from its limit."""
+    return pod.pod_request is not None or pod.pod_limit is not None
+
+
+def is_unknown(pod: PodCpu, cpu: ContainerCpu) -> bool:
+    """Whether something stands there that cannot be read, which other rules tell."""
+    path = f"{cpu.container.path}.resources"
+    for wrong in pod.pod.wrong_shapes:
+        if wrong.path.startswith(path) and not is_harmless(wrong):
+            return True
+    return any(bad.at in (cpu.limit_at, cpu.request_at) for bad in pod.bad)
+
+
+def is_harmless(wrong: WrongShape) -> bool:
+    """Whether the API takes an empty key for one that is not there."""
+    return wrong.found == "nothing" and wrong.path.endswith(_MAY_BE_EMPTY)
+
+
+def same_namespace_caveat(pod: PodCpu, other: LimitRange | ResourceQuota) -> str:
+    """Return a reservation where two files name no namespace: they may go to different ones."""
+    if pod.pod.namespace or other.file == pod.pod.file:
+        return ""
+    return ", if both go to the same namespace"
