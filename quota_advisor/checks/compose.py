@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import NamedTuple
@@ -19,7 +20,7 @@ from quota_advisor.model.limit import (
     MAX_PERIOD_USEC,
     MIN_QUOTA_USEC,
 )
-from quota_advisor.model.manifest import ComposeService, Scalar
+from quota_advisor.model.manifest import ComposeService, ExtendsFault, Scalar
 from quota_advisor.model.qos import MILLI, kubelet_limit
 from quota_advisor.sim.stall import worst_stall
 from quota_advisor.units import parse_cpu_list
@@ -81,18 +82,19 @@ def compose_cpu_conflict(service: ComposeService, _rule: Rule) -> Verdicts:
     if cpus and limit and cpus != limit:
         yield _conflict(
             service,
-            LIMIT,
+            (LIMIT, "cpus"),
             f"cpus is {_text(cpus)} and {LIMIT} is {_text(limit)}: compose refuses values that"
             " differ",
             (cpus, limit),
         )
-    yield from _quota_conflict(service, values, cpus or limit)
-    yield from _cpuset_conflict(service, cpus or limit)
+    limited_by = "cpus" if cpus else LIMIT
+    yield from _quota_conflict(service, values, limited_by)
+    yield from _cpuset_conflict(service, cpus or limit, limited_by)
     reserved, most = _number(values, RESERVATION), limit or cpus
     if reserved and most and reserved > most:
         yield _conflict(
             service,
-            RESERVATION,
+            (RESERVATION, LIMIT if limit else "cpus"),
             f"the reservation is {_cpus(reserved)} and at most {_text(most)} may be used",
             (reserved, most),
         )
@@ -118,7 +120,7 @@ def compose_threads_exceed_cpus(service: ComposeService, rule: Rule) -> Verdicts
             message=(
                 f"{count.setting} of {count.number} exceeds the limit of"
                 f" {_cpus(Decimal(millicores) / MILLI)}: all busy they"
-                f" {busy_text(millicores, stall)}"
+                f" {busy_text(millicores, stall)}{_elsewhere(service, count.at, _LIMITS)}"
             ),
             location=service.at(count.at),
             evidence=(
@@ -140,29 +142,47 @@ def compose_wrong_shape(service: ComposeService, _rule: Rule) -> Verdicts:
         )
 
 
+@check(ComposeService)
+def compose_extends_unresolved(service: ComposeService, _rule: Rule) -> Verdicts:
+    """Find services that extend what is not there, or cannot be read."""
+    for remark in service.unresolved:
+        if remark.fault is ExtendsFault.NOT_READ:
+            yield Skip(remark.text)
+            continue
+        unreadable = remark.fault is ExtendsFault.UNREADABLE
+        yield Hit(
+            message=remark.text,
+            location=service.at(remark),
+            severity=Severity.WARNING if unreadable else None,
+        )
+
+
 _KEYS = frozenset((*_CPU_KEYS, *_USEC_KEYS))
+_LIMITS = ("cpus", LIMIT, *_USEC_KEYS)
 
 
 def _quota_conflict(
-    service: ComposeService, values: dict[str, _Value], cpus: Decimal | None
+    service: ComposeService, values: dict[str, _Value], limited_by: str
 ) -> Iterator[Hit]:
     """Yield what cpu_quota and cpu_period have against a limit in CPUs."""
+    cpus = _number(values, limited_by)
     quota, period = _number(values, "cpu_quota"), _number(values, "cpu_period")
     if not cpus or not (quota or period):
         return
     if not quota:
         yield _conflict(
             service,
-            "cpu_period",
+            ("cpu_period", limited_by),
             f"cpu_period stands beside a limit of {_cpus(cpus)}: the engine refuses the pair",
             (cpus,),
         )
         return
     same = quota / (period or DEFAULT_PERIOD_USEC)
+    keys = ("cpu_quota", "cpu_period", limited_by)
     if same != cpus:
         yield _conflict(
             service,
-            "cpu_quota",
+            keys,
             f"cpu_quota and cpu_period make {_cpus(same)} and the other limit is {_text(cpus)}",
             (same, cpus),
         )
@@ -170,7 +190,7 @@ def _quota_conflict(
         yield replace(
             _conflict(
                 service,
-                "cpu_quota",
+                keys,
                 f"cpu_quota agrees with the limit of {_cpus(cpus)}, and the engine refuses"
                 " the pair all the same",
                 (same, cpus),
@@ -179,7 +199,9 @@ def _quota_conflict(
         )
 
 
-def _cpuset_conflict(service: ComposeService, cpus: Decimal | None) -> Iterator[Hit]:
+def _cpuset_conflict(
+    service: ComposeService, cpus: Decimal | None, limited_by: str
+) -> Iterator[Hit]:
     """Yield a limit that the CPUs of the set cannot reach."""
     written = service.settings.get("cpuset")
     if written is None or cpus is None:
@@ -191,7 +213,7 @@ def _cpuset_conflict(service: ComposeService, cpus: Decimal | None) -> Iterator[
     if 0 < count < cpus:
         hit = _conflict(
             service,
-            "cpuset",
+            ("cpuset", limited_by),
             f"cpuset holds {_cpus(Decimal(count))} and the limit is {_text(cpus)}: the limit is"
             " never reached",
             (Decimal(count), cpus),
@@ -199,12 +221,29 @@ def _cpuset_conflict(service: ComposeService, cpus: Decimal | None) -> Iterator[
         yield replace(hit, severity=Severity.INFO)
 
 
-def _conflict(service: ComposeService, key: str, message: str, values: tuple[Decimal, ...]) -> Hit:
+def _conflict(
+    service: ComposeService, keys: Sequence[str], message: str, values: tuple[Decimal, ...]
+) -> Hit:
+    """Return a finding at the first of the settings that contradict each other."""
+    at = service.settings[keys[0]]
     return Hit(
-        message=message,
-        location=service.at(service.settings[key]),
+        message=message + _elsewhere(service, at, keys),
+        location=service.at(at),
         evidence=tuple(Evidence(label="limit", value=float(v), unit="cores") for v in values),
     )
+
+
+def _elsewhere(service: ComposeService, at: Scalar, keys: Iterable[str]) -> str:
+    """Return where settings stand that are not in the file of a value."""
+    values = ((key, service.settings.get(key)) for key in keys)
+    found = ((key, service.at(value)) for key, value in values if value is not None)
+    # Without the directory: a message is the same wherever lint is called.
+    places = [
+        f"{key}: line {place.line} of {posixpath.basename(place.file)}"
+        for key, place in found
+        if place.file != service.at(at).file
+    ]
+    return f" ({', '.join(places)})" if places else ""
 
 
 def _limits(service: ComposeService) -> tuple[Decimal, ...]:

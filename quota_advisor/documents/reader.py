@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from quota_advisor.documents.compose import is_compose, read_compose
+from quota_advisor.documents.compose import is_compose
 from quota_advisor.documents.json_tree import NotJsonError, read_json
 from quota_advisor.documents.native_tree import native_reader
 from quota_advisor.documents.objects import read_objects
@@ -32,6 +33,9 @@ from quota_advisor.model.manifest import (
 )
 from quota_advisor.model.suppression import Suppression
 
+if TYPE_CHECKING:
+    from quota_advisor.documents.compose_layer import Layer
+
 Document = Pod | LimitRange | ResourceQuota | ComposeService | KubeletConfig | DocumentNote
 
 _JSON_START = re.compile(rb"\s*(\{\s*[\"}]|\[\s*[\[{\]])")
@@ -42,16 +46,9 @@ _PATCH = b"$patch"
 
 def read_manifest(name: str, data: bytes) -> Iterator[Document]:
     """Yield everything of interest in YAML or JSON, whatever the file is called."""
-    try:
-        text = to_utf8(data)
-    except UnicodeDecodeError as error:
-        yield DocumentNote(name, NoteKind.UNREADABLE, f"the text is not {error.encoding}", 1, 1)
-        return
-    if 0 in text[:_HEAD_BYTES]:
-        if any(word in text for word in _WORTH_PARSING):
-            yield DocumentNote(name, NoteKind.UNREADABLE, "the file is binary", 1, 1)
-        return
-    yield from read_part(name, text, whole(text))
+    file = _File(name, compose=False)
+    yield from file.read_whole(data)
+    yield from _services(file.layers)
 
 
 def read_part(name: str, data: bytes, part: Part) -> Iterator[Document]:
@@ -62,31 +59,68 @@ def read_part(name: str, data: bytes, part: Part) -> Iterator[Document]:
         data: The whole file as :func:`to_utf8` returns it.
         part: Which documents: ``whole(data)``, or a run of them that begins at a ``---``.
     """
-    yield from _File(name, data).read(part)
+    file = _File(name, compose=False)
+    yield from file.read(data, part)
+    yield from _services(file.layers)
 
 
-def _roots(data: bytes, part: Part) -> Iterator[tuple[Part, Node]]:
-    """Yield the documents of a part, with what the fast way made of them; None for a closer look.
+def read_compose(name: str, data: bytes) -> tuple[list[Document], list[Layer]]:
+    """Return a file that is known to hold compose documents: what else is in it, and these.
 
-    What that way passes over is left out.
+    Their services are as written: what stands in other files is the caller's to find and merge.
     """
-    native = native_reader()
-    found = None if native is None else native.read(data, part)
-    if found is None:
-        yield from ((document, None) for document in documents(data, part))
-    else:
-        yield from ((Part(start, end, line), root) for start, end, line, root in found)
+    file = _File(name, compose=True)
+    return list(file.read_whole(data)), file.layers
+
+
+def _services(layers: Sequence[Layer]) -> Iterator[ComposeService]:
+    """Yield the services of a file that has no others beside it."""
+    if layers:
+        # Few inputs hold any: most need none of this.
+        from quota_advisor.documents.compose_merge import (  # noqa: PLC0415
+            Extending,
+            no_other_file,
+            services,
+        )
+
+        yield from services(layers, Extending(no_other_file))
 
 
 class _File:
-    def __init__(self, name: str, data: bytes) -> None:
-        self.name = name
-        self.data = data
-        self._templates = False
-        self._patch = _PATCH in data
-        self._comments = MARK in data
+    """A file that is read.
 
-    def read(self, part: Part) -> Iterator[Document]:
+    Args:
+        name: Path as given by the user.
+        compose: It is known to hold compose documents.
+
+    Attributes:
+        layers: Its compose documents, once it is read.
+    """
+
+    def __init__(self, name: str, *, compose: bool) -> None:
+        self.name = name
+        self.data = b""
+        self.layers: list[Layer] = []
+        self._compose = compose
+        self._templates = False
+        self._patch = self._comments = False
+
+    def read_whole(self, data: bytes) -> Iterator[Document]:
+        """Yield what is in a file except its compose documents."""
+        try:
+            text = to_utf8(data)
+        except UnicodeDecodeError as error:
+            yield self._unreadable(f"the text is not {error.encoding}")
+            return
+        if 0 not in text[:_HEAD_BYTES]:
+            yield from self.read(text, whole(text))
+        elif any(word in text for word in _WORTH_PARSING):
+            yield self._unreadable("the file is binary")
+
+    def read(self, data: bytes, part: Part) -> Iterator[Document]:
+        """Yield what is in some documents except those of compose."""
+        self.data = data
+        self._patch, self._comments = _PATCH in data, MARK in data
         if _JSON_START.match(self.data, part.start, part.end):
             try:
                 yield from self._json(part)
@@ -94,7 +128,7 @@ class _File:
                 pass
             else:
                 return
-        for document, root in _roots(self.data, part):
+        for document, root in self._roots(part):
             if root is not None:
                 try:
                     yield from self._objects(self._source(document), root)
@@ -103,9 +137,24 @@ class _File:
                     pass
                 else:
                     continue
-            wanted = interest(self.data, document)
+            wanted = Interest.ANYTHING if self._compose else interest(self.data, document)
             if wanted is not Interest.NOTHING:
                 yield from self._document(document, wanted)
+
+    def _roots(self, part: Part) -> Iterator[tuple[Part, Node]]:
+        """Yield documents with what the fast way made of them; None for a closer look.
+
+        What that way passes over is left out.
+        """
+        native = None if self._compose else native_reader()
+        found = None if native is None else native.read(self.data, part)
+        if found is None:
+            yield from ((document, None) for document in documents(self.data, part))
+        else:
+            yield from ((Part(start, end, line), root) for start, end, line, root in found)
+
+    def _unreadable(self, reason: str) -> DocumentNote:
+        return DocumentNote(self.name, NoteKind.UNREADABLE, reason, 1, 1)
 
     # ---- JSON
 
@@ -149,9 +198,12 @@ class _File:
 
         data = without_marks(self.data[part.start : part.end])
         tree = read_yaml(data, part.line, prune=prune)
-        if is_compose(tree.root) and (prune or b"<<" in data):
+        if self._is_compose(tree) and (prune or b"<<" in data):
             return read_yaml(data, part.line, prune=False, written_wins=True)
         return tree
+
+    def _is_compose(self, tree: Tree) -> bool:
+        return is_compose(tree.root, known=self._compose)
 
     def _source(self, part: Part) -> Source:
         """Return what is known of a document that could be read."""
@@ -163,7 +215,7 @@ class _File:
         return Source(self.name, comments, patch)
 
     def _tree(self, tree: Tree, source: Source) -> Iterator[Document]:
-        compose = is_compose(tree.root)
+        compose = self._is_compose(tree)
         for key, line, column in tree.duplicates:
             text = f"the key {key!r} is written twice; the later one counts"
             yield DocumentNote(self.name, NoteKind.DUPLICATE_KEY, text, line, column)
@@ -173,7 +225,9 @@ class _File:
                 self.name, NoteKind.SKIPPED, f"the tag {tag} is not one of YAML's", line, column
             )
         elif compose:
-            yield from read_compose(self.name, tree.root, source.suppressions)
+            from quota_advisor.documents.compose_layer import read_layer  # noqa: PLC0415
+
+            self.layers.append(read_layer(self.name, tree, source.suppressions))
         elif tree.root is not None:
             yield from self._objects(source, tree.root)
 

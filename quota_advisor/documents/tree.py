@@ -11,7 +11,7 @@ It is what ``json.loads`` can make without help, because the native reader answe
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias, TypeGuard
@@ -211,6 +211,19 @@ def text(node: Node) -> str:
 def pairs(mapping: Mapping) -> islice[tuple[str, Node]]:
     """Return the entries of a mapping without its places."""
     return islice(mapping.items(), 1, None)
+
+
+def placed_pairs(mapping: Mapping) -> Iterator[tuple[str, Place, Node]]:
+    """Yield the entries of a mapping with the places of their keys.
+
+    Raises:
+        PlaceWantedError: The tree does not say.
+    """
+    if len(mapping[PLACES]) < 2 * len(mapping):
+        raise PlaceWantedError
+    places = iter(mapping[PLACES][2:])
+    for (key, node), line, column in zip(pairs(mapping), places, places, strict=True):
+        yield key, Place(line, column), node
 
 
 def what(node: Node) -> str:

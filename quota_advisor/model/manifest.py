@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from quota_advisor.model.finding import Subject
 from quota_advisor.model.source import Location
@@ -35,6 +35,29 @@ class Scalar(NamedTuple):
     column: int
 
 
+class FileScalar(Scalar):
+    """A scalar that knows its file: the object that holds it is made of several.
+
+    A type of its own, so that the many scalars of pods carry nothing that they do not need.
+
+    Attributes:
+        file: The file.
+    """
+
+    file: str
+
+    @classmethod
+    def of(cls, scalar: Scalar, file: str) -> Self:
+        """Return a scalar of a file."""
+        made = cls(*scalar)
+        made.file = file
+        return made
+
+    def part(self, text: str, *, plain: bool, offset: int = 0) -> Self:
+        """Return a part of its text, which stands in the same line."""
+        return self.of(Scalar(text, plain, self.line, self.column + offset), self.file)
+
+
 class Place(NamedTuple):
     """A place in the file of the object at hand."""
 
@@ -49,6 +72,7 @@ class WrongShape(NamedTuple):
         path: Where in the object, for example ``spec.containers[0].resources.limits``.
         expected: ``a mapping``, ``a list``, ``a scalar``.
         found: The same for what stands there.
+        file: The file it stands in, where the object is made of several; else empty.
     """
 
     path: str
@@ -56,6 +80,7 @@ class WrongShape(NamedTuple):
     found: str
     line: int
     column: int
+    file: str = ""
 
 
 Amounts = Mapping[str, Scalar]
@@ -249,27 +274,63 @@ class ResourceQuota(NamedTuple):
         return self.limit is not None or self.request is not None
 
 
-class ComposeService(NamedTuple):
-    """One service of a compose file, anchors, merges and ``extends`` resolved.
+class ExtendsFault(StrEnum):
+    """Why an ``extends`` was not resolved.
 
     Attributes:
+        REFUSED: It leads nowhere: compose refuses the file.
+        UNREADABLE: The other file could not be read here.
+        NOT_READ: The other file is left alone on purpose; compose may well read it.
+    """
+
+    REFUSED = "refused"
+    UNREADABLE = "unreadable"
+    NOT_READ = "not-read"
+
+
+class UnresolvedExtends(NamedTuple):
+    """An ``extends`` whose service is not known.
+
+    Attributes:
+        text: What it extends and why that is not known, in one line.
+        fault: What sort of reason.
+        file: The file that says so.
+    """
+
+    text: str
+    fault: ExtendsFault
+    line: int
+    column: int
+    file: str
+
+
+class ComposeService(NamedTuple):
+    """One service of a compose project: anchors, merges, ``extends`` and override files resolved.
+
+    Its values may stand in several files; each knows its own.
+
+    Attributes:
+        file: The file that defines the service; an override file only changes it.
         settings: CPU keys as written: ``cpus``, ``cpu_quota``, ``cpu_period``, ``cpu_shares``,
             ``cpuset``, ``cpu_count``, ``cpu_percent``, ``deploy.resources.limits.cpus``,
             ``deploy.resources.reservations.cpus``, ``deploy.replicas``.
         environment: Variables with a value.
         command: ``entrypoint`` and ``command``, split into words.
+        suppressions: Comments in all documents that have a part in it.
         wrong_shapes: What could not be read as what it must be.
+        unresolved: What it extends and could not be told.
         place: Of the service's key.
     """
 
     file: str
     name: str
     image: str
-    settings: Mapping[str, Scalar]
-    environment: Mapping[str, Scalar]
-    command: tuple[Scalar, ...]
+    settings: Mapping[str, FileScalar]
+    environment: Mapping[str, FileScalar]
+    command: tuple[FileScalar, ...]
     suppressions: tuple[Suppression, ...]
     wrong_shapes: tuple[WrongShape, ...]
+    unresolved: tuple[UnresolvedExtends, ...]
     place: Place
 
     @property
@@ -277,9 +338,13 @@ class ComposeService(NamedTuple):
         """What a finding about the service names."""
         return Subject(kind="compose-service", name=self.name)
 
-    def at(self, where: Scalar | Place | WrongShape) -> Location:
-        """Return a place in the compose file."""
-        return Location(file=self.file, line=where.line, column=where.column)
+    def at(self, where: Scalar | WrongShape | UnresolvedExtends) -> Location:
+        """Return the place of one of its values, in whichever file it stands."""
+        file = where.file if isinstance(where, _FILED) else self.file
+        return Location(file=file, line=where.line, column=where.column)
+
+
+_FILED = FileScalar | WrongShape | UnresolvedExtends
 
 
 class KubeletConfig(NamedTuple):

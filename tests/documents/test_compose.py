@@ -6,8 +6,9 @@ from textwrap import dedent
 
 import pytest
 
+from quota_advisor.documents.compose_merge import MAX_EXTENDS
 from quota_advisor.documents.reader import read_manifest
-from quota_advisor.model.manifest import ComposeService, DocumentNote, NoteKind, Place, Scalar
+from quota_advisor.model.manifest import ComposeService, ExtendsFault, Place, Scalar
 
 
 def read(text: str) -> list[object]:
@@ -77,18 +78,73 @@ def test_anchors_merges_and_extends_are_resolved() -> None:
     assert {k: v.text for k, v in found["twice"].environment.items()} == {"A": "1", "B": "2"}
 
 
-def test_another_file_is_named_and_not_read() -> None:
-    note, service = read("services:\n  a: {extends: {file: other.yaml, service: b}, cpus: 1}\n")
-    assert isinstance(note, DocumentNote)
-    assert note.kind is NoteKind.SKIPPED
-    assert "other.yaml" in note.text
+def test_a_file_that_is_read_alone_has_no_others() -> None:
+    (service,) = read("services:\n  a: {extends: {file: other.yaml, service: b}, cpus: 1}\n")
     assert isinstance(service, ComposeService)
     assert service.settings["cpus"].text == "1"
+    (remark,) = service.unresolved
+    assert remark.text == "a extends b of other.yaml: that file is not read"
+    assert remark.fault is ExtendsFault.NOT_READ
+    assert (remark.line, remark.column) == (2, 23)
+
+
+def test_documents_of_a_file_are_laid_over_each_other() -> None:
+    found = services(
+        """\
+        services:
+          a: {image: x, cpus: 1, cpuset: "0"}
+        ---
+        services:
+          a: {cpus: 2}
+          b: {image: y}
+        """
+    )
+    assert list(found) == ["a", "b"]
+    assert found["a"].settings["cpus"] == Scalar("2", True, 5, 13)
+    assert found["a"].settings["cpuset"].line == 2
 
 
 def test_services_that_extend_each_other_end() -> None:
     found = services("services:\n  a: {extends: b, cpus: 1}\n  b: {extends: a, image: x}\n")
     assert found["a"].image == found["b"].image == "x"
+    (remark,) = found["a"].unresolved
+    assert found["b"].unresolved == (remark,)
+    assert remark.fault is ExtendsFault.REFUSED
+    assert (remark.text, remark.line) == ("b extends a: they extend each other", 3)
+
+
+@pytest.mark.parametrize(
+    ("entry", "text", "column"),
+    [
+        ("extends: a", "a extends a: they extend each other", 16),
+        ("extends: b", "a extends b: there is no such service", 16),
+        ("extends: {service: b}", "a extends b: there is no such service", 26),
+        ("extends: {}", "a extends a service: it does not say which", 16),
+        ("extends: ~", "a extends a service: it does not say which", 16),
+    ],
+)
+def test_an_extends_that_leads_nowhere(entry: str, text: str, column: int) -> None:
+    (remark,) = services(f"services:\n  a: {{{entry}, image: x}}\n")["a"].unresolved
+    assert (remark.text, remark.line, remark.column) == (text, 2, column)
+    assert remark.fault is ExtendsFault.REFUSED
+
+
+def test_what_a_variable_names_is_not_looked_for() -> None:
+    text = "services:\n  a: {extends: {file: '${BASE}.yml', service: b}, image: x}\n"
+    (remark,) = services(text)["a"].unresolved
+    assert remark.fault is ExtendsFault.NOT_READ
+
+
+def test_a_chain_is_followed_so_far_wherever_it_is_entered() -> None:
+    count = MAX_EXTENDS + 2
+    links = [f"  s{n}: {{extends: s{n + 1}, cpus: 1}}" for n in range(count)]
+    last = f"  s{count}: {{image: x, cpuset: '0'}}"
+    for order in (links, links[::-1]):
+        found = services("\n".join(["services:", *order, last, ""]))
+        assert "cpuset" in found["s3"].settings
+        assert found["s3"].unresolved == ()
+        assert "cpuset" not in found["s2"].settings
+        assert [r.fault for r in found["s0"].unresolved] == [ExtendsFault.NOT_READ]
 
 
 def test_commands_are_words() -> None:
@@ -135,6 +191,7 @@ def test_compose_has_tags_of_its_own() -> None:
         ("deploy: 1", "services.a.deploy"),
         ("deploy: {resources: []}", "services.a.deploy.resources"),
         ("environment: x", "services.a.environment"),
+        ("extends: [b]", "services.a.extends"),
     ],
 )
 def test_wrong_shapes_are_told(entry: str, path: str) -> None:
