@@ -15,7 +15,8 @@ from quota_advisor.collect.ignored import Patterns
 from quota_advisor.collect.lint_inputs import reason
 from quota_advisor.collect.lint_pieces import Piece, read_piece
 from quota_advisor.config import Config, apply_config, overridden
-from quota_advisor.documents.reader import Document, read_manifest, read_part
+from quota_advisor.documents.compose import may_extend
+from quota_advisor.documents.reader import Document, read_compose, read_manifest, read_part
 from quota_advisor.documents.split import Part, documents
 from quota_advisor.documents.suppressions import MARK, from_comments
 from quota_advisor.documents.text import to_utf8
@@ -75,10 +76,19 @@ class Settings:
 
 @dataclass(slots=True)
 class Surroundings:
-    """What some documents say about all others of their namespace."""
+    """What some documents say about others.
+
+    Attributes:
+        limit_ranges: About all others of their namespace.
+        resource_quotas: Likewise.
+        extending: Compose files by path, each with the other files that its services extend.
+        apart: Files that are judged together with those that bear on them, not by themselves.
+    """
 
     limit_ranges: list[LimitRange] = field(default_factory=list)
     resource_quotas: list[ResourceQuota] = field(default_factory=list)
+    extending: dict[str, frozenset[str]] = field(default_factory=dict)
+    apart: frozenset[str] = frozenset()
 
     def note(self, document: object) -> None:
         """Take in a document if it is of that sort."""
@@ -91,6 +101,13 @@ class Surroundings:
         """Take in what was found elsewhere."""
         self.limit_ranges += other.limit_ranges
         self.resource_quotas += other.resource_quotas
+        for file, named in other.extending.items():
+            self.note_extending(file, named)
+
+    def note_extending(self, file: str, named: frozenset[str]) -> None:
+        """Take in the other files that a part of a compose file names."""
+        if named:
+            self.extending[file] = self.extending.get(file, frozenset()) | named
 
 
 _N = TypeVar("_N", LimitRange, ResourceQuota)
@@ -142,6 +159,13 @@ class Outcome:
         self.notes += other.notes
         self.tally.add(other.tally)
 
+    def add_problem(self, path: str, error: Exception) -> None:
+        """Add a file that could not be read, or that something is wrong with here."""
+        why = f"defect in quota-advisor, please report: {type(error).__name__}: {error}"
+        if isinstance(error, OSError):
+            why = reason(error)
+        self.problems.append(Problem(subject=path, reason=why))
+
 
 class Judge:
     """Judges pieces; one for each process.
@@ -160,6 +184,7 @@ class Judge:
         self._kept: tuple[Piece, list[Document]] | None = None
         self._held: dict[int, bytes] = {}
         self._room = held_bytes
+        self._apart: frozenset[str] = frozenset()
 
     def look_around(self, pieces: Iterable[Piece]) -> Surroundings:
         """Return what the pieces say about other documents; few of them need to be parsed."""
@@ -177,6 +202,10 @@ class Judge:
                         self._kept = (piece, read)
                     for document in read:
                         found.note(document)
+                if may_extend(data):
+                    _, layers = read_compose(piece.file.path, data)
+                    for layer in layers:
+                        found.note_extending(layer.file, layer.other_files)
         return found
 
     def _read(self, piece: Piece, data: bytes) -> Iterable[Document]:
@@ -187,7 +216,8 @@ class Judge:
         return read
 
     def surround(self, surroundings: Surroundings) -> None:
-        """Judge from now on with the settings of the whole input."""
+        """Judge from now on with what is known of the whole input."""
+        self._apart = surroundings.apart
         self._context = replace(
             self._context,
             limit_ranges=_by_namespace(surroundings.limit_ranges),
@@ -198,36 +228,42 @@ class Judge:
         """Return what the rules say of some pieces."""
         outcome = Outcome()
         for piece in pieces:
+            data = self._held.pop(id(piece), None)
+            if piece.file.path in self._apart:
+                continue
             try:
-                data = self._held.pop(id(piece), None)
                 self._judge_piece(piece, read_piece(piece) if data is None else data, outcome)
-            except OSError as error:
-                _add_problem(outcome, piece, reason(error))
             except Exception as error:  # noqa: BLE001 - one file must not stop the others
-                defect = f"defect in quota-advisor, please report: {type(error).__name__}: {error}"
-                _add_problem(outcome, piece, defect)
+                outcome.add_problem(piece.file.path, error)
         if not self._settings.verbose:
             outcome.results.skipped = one_of_a_kind(outcome.results.skipped)
         return outcome
 
     def _judge_piece(self, piece: Piece, data: bytes, outcome: Outcome) -> None:
+        scopes = self.scopes(piece, data, self._read(piece, data), outcome)
+        if scopes:
+            config = self._settings.config
+            extend(outcome.results, run(scopes, self.plan(piece.file.path), config))
+
+    def scopes(
+        self, piece: Piece, data: bytes, documents: Iterable[Document], outcome: Outcome
+    ) -> list[Scope]:
+        """Return what there is to judge in documents of a piece, and count their CPU limits."""
         scopes: list[Scope] = []
         remarks: list[DocumentNote] = []
-        for document in self._read(piece, data):
+        for document in documents:
             if isinstance(document, DocumentNote):
                 remarks.append(document)
             else:
                 scopes += self._scopes(document)
-                _count(document, outcome.tally)
+                count(document, outcome.tally)
         if remarks:
             comments = _Comments(piece, data)
             scopes += (Scope(note, comments.around(note)) for note in remarks[:MAX_REMARKS])
-        if scopes:
-            config = self._settings.config
-            extend(outcome.results, run(scopes, self.plan(piece.file.path), config))
         if len(remarks) > MAX_REMARKS:
             more = f"{len(remarks) - MAX_REMARKS} more remarks about its text are not listed"
             outcome.notes.append(f"{piece.file.path}: {more}")
+        return scopes
 
     def judge_tally(self, outcome: Outcome) -> None:
         """Judge what only all files together show."""
@@ -242,7 +278,7 @@ class Judge:
             case Pod():
                 yield Scope(PodCase(document, self._context), document.suppressions)
             case ComposeService():
-                yield Scope(document, document.suppressions, shares_files=True)
+                yield compose_scope(document)
             case KubeletConfig():
                 yield Scope(document, document.suppressions)
             case _:
@@ -264,6 +300,11 @@ class Judge:
         return self._plans[key]
 
 
+def compose_scope(service: ComposeService) -> Scope:
+    """Return a compose service as something to judge."""
+    return Scope(service, service.suppressions, shares_files=True)
+
+
 def one_of_a_kind(skipped: Iterable[Skipped]) -> list[Skipped]:
     """Return what could not be judged once a rule and reason, for the first subject by name.
 
@@ -275,10 +316,6 @@ def one_of_a_kind(skipped: Iterable[Skipped]) -> list[Skipped]:
         if (skip.subject.name, skip.subject.kind) < (known.subject.name, known.subject.kind):
             kinds[skip.rule, skip.reason] = skip
     return list(kinds.values())
-
-
-def _add_problem(outcome: Outcome, piece: Piece, reason: str) -> None:
-    outcome.problems.append(Problem(subject=piece.file.path, reason=reason))
 
 
 def _override_patterns(config: Config) -> list[Patterns]:
@@ -332,7 +369,7 @@ def extend(results: Results, more: Results) -> None:
     results.errors += more.errors
 
 
-def _count(document: object, tally: Tally) -> None:
+def count(document: object, tally: Tally) -> None:
     """Count the CPU limits of a document."""
     match document:
         case Pod(containers=containers):
@@ -347,7 +384,7 @@ def _count(document: object, tally: Tally) -> None:
         case ComposeService(settings=settings):
             cpus = settings.get("cpus") or settings.get("deploy.resources.limits.cpus")
             if cpus is not None:
-                tally.count(f"{cpus.text} CPUs", document.name, _spot(document.file, cpus))
+                tally.count(f"{cpus.text} CPUs", document.name, _spot(cpus.file, cpus))
 
 
 def _spot(file: str, value: Scalar) -> _Spot:

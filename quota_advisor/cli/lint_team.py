@@ -32,13 +32,16 @@ Batches = Sequence[Sequence[Piece]]
 A = TypeVar("A")
 
 
-def judge_together(judge: Judge, work: Sequence[Piece], jobs: int) -> Outcome:
+def judge_together(
+    judge: Judge, work: Sequence[Piece], jobs: int, settle: Callable[[Surroundings], None]
+) -> Outcome:
     """Return what came of all pieces.
 
     Args:
         judge: Judges in each of the processes.
         work: The pieces.
         jobs: Most processes, this one included.
+        settle: Decides what is judged apart, once all that the pieces say of others is known.
 
     Raises:
         CollectError: A worker process ended before its work was done.
@@ -48,6 +51,7 @@ def judge_together(judge: Judge, work: Sequence[Piece], jobs: int) -> Outcome:
         surroundings = _look_around(judge, batches, team.first, team.second)
         for found in team.answers(Surroundings):
             surroundings.add(found)
+        settle(surroundings)
         judge.surround(surroundings)
         team.tell(surroundings)
         outcome = _judge(judge, batches, team.second)

@@ -8,15 +8,24 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from quota_advisor.cli.lint_judge import HELD_BYTES, Judge, Outcome, Settings, one_of_a_kind
+from quota_advisor.cli.lint_judge import (
+    HELD_BYTES,
+    Judge,
+    Outcome,
+    Settings,
+    Surroundings,
+    one_of_a_kind,
+)
 from quota_advisor.collect.lint_inputs import FileKind, InputFile, Inputs, reason
 from quota_advisor.collect.lint_pieces import Piece, pieces
+from quota_advisor.documents.compose import OVERRIDE_NAMES
 from quota_advisor.model.finding import Finding
 from quota_advisor.model.lint import LintContext
 from quota_advisor.model.problem import Problem
 from quota_advisor.model.report import Report
 
 if TYPE_CHECKING:
+    from quota_advisor.collect.lint_compose import Family
     from quota_advisor.model.unit import UnitConfig
 
 SMALL_BYTES = 400_000
@@ -47,15 +56,24 @@ def lint(inputs: Inputs, settings: Settings, context: LintContext, jobs: int) ->
     work = list(_cut(inputs.files, outcome))
     jobs = min(jobs, len(work)) if sum(piece.size for piece in work) > SMALL_BYTES else 1
     judge = Judge(settings, context, HELD_BYTES // max(jobs, 1))
+    families: list[Family] = []
+
+    def settle(surroundings: Surroundings) -> None:
+        families.extend(_families(inputs, surroundings))
+        surroundings.apart = frozenset(f.path for family in families for f in family.files)
+
     with _no_collector():
         if jobs > 1:
             # A small input needs no other process, nor what starts one.
             from quota_advisor.cli.lint_team import judge_together  # noqa: PLC0415
 
-            outcome.add(judge_together(judge, work, jobs))
+            outcome.add(judge_together(judge, work, jobs, settle))
         else:
-            judge.surround(judge.look_around(work))
+            surroundings = judge.look_around(work)
+            settle(surroundings)
+            judge.surround(surroundings)
             outcome.add(judge.judge(work))
+        _judge_families(families, judge, outcome)
         units = _judge_units(inputs.files, judge, outcome)
     judge.judge_tally(outcome)
     return Linted(_report(inputs, outcome, settings), units)
@@ -82,6 +100,24 @@ def _cut(files: Sequence[InputFile], outcome: Outcome) -> Iterator[Piece]:
         else:
             file, error = piece
             outcome.problems.append(_problem(file, error))
+
+
+def _families(inputs: Inputs, surroundings: Surroundings) -> list[Family]:
+    """Return the compose files that others bear on, for all other files at the cost of a look."""
+    if not surroundings.extending and not any(
+        f.path.endswith(OVERRIDE_NAMES) for f in inputs.files
+    ):
+        return []
+    from quota_advisor.collect.lint_compose import families  # noqa: PLC0415
+
+    return families(inputs, surroundings.extending)
+
+
+def _judge_families(families: Sequence[Family], judge: Judge, outcome: Outcome) -> None:
+    if families:
+        from quota_advisor.cli.lint_compose import judge_families  # noqa: PLC0415
+
+        judge_families(families, judge, outcome)
 
 
 def _judge_units(

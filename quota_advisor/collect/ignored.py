@@ -47,7 +47,7 @@ class IgnoreFiles:
 
     def __init__(self, start: Path) -> None:
         self._known: dict[str, tuple[Patterns, ...]] = {}
-        self._top = _repository(start)
+        self._top = repository(start) or os.path.abspath(start)  # noqa: PTH100
 
     def covers(self, path: str, *, directory: bool) -> bool:
         """Return whether git ignores a path whose directory it does not ignore."""
@@ -71,13 +71,13 @@ class IgnoreFiles:
         return self._known[directory]
 
 
-def _repository(start: Path) -> str:
-    """Return the top of the repository, or the directory itself outside of one."""
+def repository(start: Path) -> str | None:
+    """Return the top of the repository that a directory lies in, if it lies in one."""
     start = start.absolute()
     for directory in (start, *start.parents):
         if (directory / ".git").exists():
             return os.path.abspath(directory)  # noqa: PTH100 - without links resolved
-    return os.path.abspath(start)  # noqa: PTH100
+    return None
 
 
 def _read(file: Path, directory: Path) -> Patterns | None:

@@ -77,11 +77,13 @@ class Inputs:
         files: In the order in which they are reported: as named, then by path; each once.
         problems: What was asked for and cannot be read.
         notes: What was passed over although it looks like something to judge.
+        excluded: Files never to read.
     """
 
     files: list[InputFile] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    excluded: Sequence[Patterns] = ()
 
 
 def discover(
@@ -182,7 +184,7 @@ def _too_large(limit: int) -> str:
 
 class _Search:
     def __init__(self, excluded: Sequence[Patterns]) -> None:
-        self.found = Inputs()
+        self.found = Inputs(excluded=excluded)
         self._excluded = excluded
         self._seen: set[tuple[int, int] | str] = set()
 
@@ -200,7 +202,7 @@ class _Search:
     def add_stream(self, name: str, data: bytes) -> None:
         """Add standard input, or another stream."""
         kind = kind_by_name(name) or kind_by_content(data[:65536])
-        self.found.files.append(InputFile(_shown(name), kind, len(data), data=data))
+        self.found.files.append(InputFile(shown(name), kind, len(data), data=data))
 
     def _expand(self, name: str) -> None:
         """Add what a pattern matches: one that no shell has expanded."""
@@ -251,7 +253,7 @@ class _Search:
         if status.st_size > _limit(kind):
             self._problem(name, _too_large(_limit(kind)))
             return
-        self.found.files.append(InputFile(_shown(name), kind, status.st_size, real=name))
+        self.found.files.append(InputFile(shown(name), kind, status.st_size, real=name))
 
     # ---- directories
 
@@ -299,7 +301,7 @@ class _Search:
         if stat.S_ISREG(status.st_mode):
             self._add_file(path, kind, status)
         else:
-            self.found.notes.append(f"{_shown(path)}: passed over, it is {_what(status.st_mode)}")
+            self.found.notes.append(f"{shown(path)}: passed over, it is {_what(status.st_mode)}")
 
     # ---- both
 
@@ -307,7 +309,7 @@ class _Search:
         return any(patterns.covers(path, directory=directory) for patterns in self._excluded)
 
     def _problem(self, name: str, reason: str, hint: str = "") -> None:
-        self.found.problems.append(Problem(subject=_shown(name), reason=reason, hint=hint))
+        self.found.problems.append(Problem(subject=shown(name), reason=reason, hint=hint))
 
 
 _NEVER_ENTERED = frozenset({".git", ".hg", ".svn"})
@@ -330,7 +332,7 @@ def reason(error: OSError | ValueError) -> str:
     return text[:1].lower() + text[1:]
 
 
-def _shown(name: str) -> str:
+def shown(name: str) -> str:
     """Return a path that every terminal and file format can hold."""
     text = os.fsencode(name).decode("utf-8", "backslashreplace")
     return text.removeprefix("./")

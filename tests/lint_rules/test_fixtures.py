@@ -34,7 +34,11 @@ RULES = sorted(
 
 
 class Expected(pydantic.BaseModel):
-    """One finding: the message is a part of the real one, the rest is exact."""
+    """One finding: the message is a part of the real one, the rest is exact.
+
+    Attributes:
+        file: Which one, where a case is a directory of several; left out, it is not compared.
+    """
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
@@ -45,6 +49,7 @@ class Expected(pydantic.BaseModel):
     message: str
     recommendation: str = ""
     rule: str = ""
+    file: str = ""
 
 
 class Case(pydantic.BaseModel):
@@ -109,6 +114,7 @@ def test_the_rules_say_what_the_case_expects(path: Path) -> None:
     pairs = list(zip(results.findings, case.expect, strict=True))
     assert [f.message for f, e in pairs if e.message not in f.message] == []
     assert [_advice(f) for f, e in pairs if e.recommendation not in _advice(f)] == []
+    assert [(_file(f), e.file) for f, e in pairs if e.file not in ("", _file(f))] == []
     reasons = [skipped.reason for skipped in results.skipped]
     if name != IN_PRACTICE:
         assert any(case.skips in r for r in reasons) if case.skips else reasons == []
@@ -155,6 +161,11 @@ def _facts(finding: Finding) -> tuple[object, ...]:
 def _wanted(expected: Expected, rule: str) -> tuple[object, ...]:
     place = (expected.line, expected.column)
     return (expected.rule or rule, expected.severity, expected.subject, *place)
+
+
+def _file(finding: Finding) -> str:
+    assert finding.location is not None
+    return Path(finding.location.file).name
 
 
 def _advice(finding: Finding) -> str:
