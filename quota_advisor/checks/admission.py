@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from quota_advisor.catalog import Rule
 from quota_advisor.checks.amounts import cpu_amount
+from quota_advisor.checks.namespaces import caveat, is_sure, may_be_supplied, settings_for
 from quota_advisor.checks.pod_certainty import (
     has_pod_level_cpu,
     is_unknown,
-    same_namespace_caveat,
 )
 from quota_advisor.checks.pod_cpu import (
     ContainerCpu,
@@ -39,7 +39,9 @@ def resource_quota_needs_limit(case: PodCase, _rule: Rule) -> Verdicts:
         for what, is_required, resource in needs:
             for cpu in pod.containers if is_required else ():
                 stated = cpu.limit if what == "limit" else cpu.request
-                if stated is None and not is_unknown(pod, cpu):
+                if stated is None and pod.unsure_range is not None:
+                    yield may_be_supplied(cpu.label, pod.unsure_range)
+                elif stated is None and not is_unknown(pod, cpu):
                     text = f"{cpu.label} states no CPU {what}, and {_name(quota)} counts {resource}"
                     yield _refused(pod, quota, text, None, cpu)
 
@@ -73,8 +75,7 @@ def limit_range_refuses(case: PodCase, _rule: Rule) -> Verdicts:
 
     Source: kubernetes ``plugin/pkg/admission/limitranger/admission.go``.
     """
-    ranges = case.context.limit_ranges
-    for limit_range in ranges.get(case.pod.namespace, ()) if ranges else ():
+    for limit_range in settings_for(case.pod, case.context.limit_ranges):
         pod = pod_cpu(case)
         for cpu in pod.containers:
             for found in _out_of_bounds(limit_range, cpu):
@@ -88,9 +89,9 @@ def limit_range_refuses(case: PodCase, _rule: Rule) -> Verdicts:
 # ---- ResourceQuota
 
 
-def _quotas(case: PodCase) -> tuple[ResourceQuota, ...]:
-    quotas = case.context.resource_quotas
-    return quotas.get(case.pod.namespace, ()) if quotas and not case.pod.partial else ()
+def _quotas(case: PodCase) -> Iterator[ResourceQuota]:
+    if not case.pod.partial:
+        yield from settings_for(case.pod, case.context.resource_quotas)
 
 
 def _largest(pod: PodCpu, resource: str) -> Scalar | None:
@@ -183,11 +184,10 @@ def _refused(
     evidence: Evidence | None = None,
 ) -> Hit:
     """Return the finding that the API refuses a pod, less sure where namespaces are not named."""
-    caveat = same_namespace_caveat(pod, setting)
     kind = type(setting).__name__
     return Hit(
-        message=f"{text}: the API refuses the pod{caveat}",
-        severity=Severity.WARNING if caveat else None,
+        message=f"{text}: the API refuses the pod{caveat(pod.pod, setting)}",
+        severity=None if is_sure(pod.pod, setting) else Severity.WARNING,
         location=pod.at(at, cpu),
         evidence=(
             evidence or Evidence(label=kind, value=setting.name),

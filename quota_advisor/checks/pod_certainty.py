@@ -1,9 +1,9 @@
-"""What is not sure about a pod: amounts that cannot be read, settings that may be another's."""
+"""What is not sure about a pod, because it cannot be read."""
 
 from __future__ import annotations
 
 from quota_advisor.checks.pod_cpu import ContainerCpu, PodCpu
-from quota_advisor.model.manifest import LimitRange, ResourceQuota, WrongShape
+from quota_advisor.model.manifest import WrongShape
 
 _MAY_BE_EMPTY = (".resources", ".limits", ".requests")
 
@@ -25,10 +25,3 @@ def is_unknown(pod: PodCpu, cpu: ContainerCpu) -> bool:
 def is_harmless(wrong: WrongShape) -> bool:
     """Whether the API takes an empty key for one that is not there."""
     return wrong.found == "nothing" and wrong.path.endswith(_MAY_BE_EMPTY)
-
-
-def same_namespace_caveat(pod: PodCpu, other: LimitRange | ResourceQuota) -> str:
-    """Return a reservation where two files name no namespace: they may go to different ones."""
-    if pod.pod.namespace or other.file == pod.pod.file:
-        return ""
-    return ", if both go to the same namespace"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 from quota_advisor.checks.amounts import cpu_amount, memory_amount
+from quota_advisor.checks.namespaces import is_sure, settings_for
 from quota_advisor.checks.thread_counts import ThreadCount, thread_counts
 from quota_advisor.model.finding import Evidence
 from quota_advisor.model.lint import PodCase
@@ -115,8 +116,8 @@ class PodCpu:
     """A pod with its amounts read; ephemeral containers, which cannot have any, are left out.
 
     Attributes:
-        limit_range: The one of the pod's namespace, in the same input, that gives what containers
-            do not state; None for what is only a part.
+        limit_range: The one that surely is of the pod's namespace and gives what containers do not
+            state; None for what is only a part.
         pod_request: Of the pod-level resources as written; pod_limit likewise.
         bad: Amounts that cannot be read; they count as absent everywhere else.
     """
@@ -170,6 +171,11 @@ class PodCpu:
             if ref.resource == "limits.cpu":
                 found.append((path, ref, None))
         return found
+
+    @derived
+    def unsure_range(self) -> LimitRange | None:
+        """A LimitRange that fills in what containers do not state if it is of their namespace."""
+        return _with_defaults(self.case, sure=False) if self.case.context.limit_ranges else None
 
     @derived
     def written_limits(self) -> tuple[WrittenLimit, ...]:
@@ -295,10 +301,7 @@ def cpu_evidence(name: str, millicores: int, threshold: int | None = None) -> Ev
 def _derive(case: PodCase) -> PodCpu:
     pod = case.pod
     bad: list[BadAmount] = []
-    ranges = case.context.limit_ranges
-    # What a patch does not say may stand elsewhere, and then no LimitRange fills it in.
-    here = ranges.get(pod.namespace) if ranges and not pod.partial else None
-    limit_range = _with_defaults(here) if here else None
+    limit_range = _with_defaults(case, sure=True) if case.context.limit_ranges else None
     stanza = pod.resources
     pod_limit = pod_request = None
     if stanza.limits or stanza.requests:
@@ -312,9 +315,14 @@ def _derive(case: PodCase) -> PodCpu:
     return PodCpu(case, limit_range, containers, pod_request, pod_limit, tuple(bad))
 
 
-def _with_defaults(ranges: Sequence[LimitRange]) -> LimitRange | None:
+def _with_defaults(case: PodCase, *, sure: bool) -> LimitRange | None:
     """Return the LimitRange that fills in: of several with defaults the API takes any."""
-    return next((r for r in ranges if r.default_limit or r.default_request), None)
+    if case.pod.partial:
+        return None  # what a patch does not say may stand elsewhere
+    for limit_range in settings_for(case.pod, case.context.limit_ranges):
+        if is_sure(case.pod, limit_range) is sure and limit_range.has_defaults:
+            return limit_range
+    return None
 
 
 def _container(

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from quota_advisor.catalog import Rule
+from quota_advisor.checks.amounts import cpu_amount
+from quota_advisor.checks.namespaces import caveat, may_be_supplied
 from quota_advisor.checks.pod_certainty import (
     has_pod_level_cpu,
     is_harmless,
     is_unknown,
-    same_namespace_caveat,
 )
 from quota_advisor.checks.pod_cpu import (
     ContainerCpu,
@@ -23,6 +24,7 @@ from quota_advisor.checks.pod_cpu import (
 from quota_advisor.engine import Hit, Skip, Verdicts, check
 from quota_advisor.model.finding import Evidence, Recommendation, Severity
 from quota_advisor.model.lint import LimitsPolicy, PodCase
+from quota_advisor.model.manifest import LimitRange
 from quota_advisor.model.qos import (
     running_millicores,
     starting_millicores,
@@ -41,6 +43,9 @@ def cpu_limit_missing(case: PodCase, _rule: Rule) -> Verdicts:
         return
     for cpu in pod.containers:
         if cpu.limit is not None or is_unknown(pod, cpu):
+            continue
+        if pod.unsure_range is not None and cpu.limit_at is None:
+            yield may_be_supplied(cpu.label, pod.unsure_range)
             continue
         zero = "a CPU limit of 0, which is none" if cpu.limit_at else "no CPU limit in this file"
         yield Hit(
@@ -82,6 +87,9 @@ def cpu_request_missing(case: PodCase, _rule: Rule) -> Verdicts:
             return
         if is_unknown(pod, cpu):
             continue
+        if pod.unsure_range is not None:
+            yield may_be_supplied(cpu.label, pod.unsure_range)
+            continue
         yield Hit(
             message=(
                 f"{cpu.label} has no CPU request: the scheduler keeps no CPU for it, and its"
@@ -102,18 +110,37 @@ def request_exceeds_limit(case: PodCase, _rule: Rule) -> Verdicts:
     for cpu in pod.containers:
         if cpu.request is None or cpu.limit is None or cpu.request <= cpu.limit:
             continue
-        default, caveat = _default_words(pod, cpu)
+        default = _default_words(pod, cpu)
         yield Hit(
             message=(
                 f"{cpu.label} requests {cpus_text(cpu.request)}, more than its limit of"
-                f" {cpu_text(cpu.limit)}{default}; the API refuses it{caveat}"
+                f" {cpu_text(cpu.limit)}{default}; the API refuses it"
             ),
-            severity=Severity.WARNING if caveat else None,
             location=pod.at(cpu.request_at or cpu.limit_at, cpu),
             evidence=(cpu_evidence("request", cpu.request, cpu.limit),),
         )
+    if pod.unsure_range is not None:
+        yield from _exceeds_default(pod, pod.unsure_range)
     if pod.pod_request is not None or pod.pod_limit is not None:
         yield from _pod_level_order(pod)
+
+
+def _exceeds_default(pod: PodCpu, limit_range: LimitRange) -> Iterator[Hit]:
+    """Yield requests above a limit that a LimitRange may give."""
+    default = limit_range.default_limit
+    limit = None if default is None else cpu_amount(default)
+    for cpu in pod.containers:
+        if cpu.limit_at is None and cpu.request and isinstance(limit, int) and cpu.request > limit:
+            yield Hit(
+                message=(
+                    f"{cpu.label} requests {cpus_text(cpu.request)}, more than the default limit of"
+                    f" {cpu_text(limit)} of LimitRange {limit_range.name!r}; the API refuses it"
+                    f"{caveat(pod.pod, limit_range)}"
+                ),
+                severity=Severity.WARNING,
+                location=pod.at(cpu.request_at, cpu),
+                evidence=(cpu_evidence("request", cpu.request, limit),),
+            )
 
 
 def _pod_level_order(pod: PodCpu) -> Iterator[Hit]:
@@ -178,9 +205,8 @@ def _house_rule_is_another(case: PodCase) -> Skip:
     return Skip(f"the house rule is limits: {case.context.limits}")
 
 
-def _default_words(pod: PodCpu, cpu: ContainerCpu) -> tuple[str, str]:
-    """Return where a limit that is not written comes from, and what is not sure about it."""
+def _default_words(pod: PodCpu, cpu: ContainerCpu) -> str:
+    """Return where a limit that is not written comes from."""
     if cpu.limit_at is not None or pod.limit_range is None:
-        return "", ""
-    source = pod.limit_range
-    return f" (default of LimitRange {source.name!r})", same_namespace_caveat(pod, source)
+        return ""
+    return f" (default of LimitRange {pod.limit_range.name!r})"

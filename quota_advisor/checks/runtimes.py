@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from quota_advisor.catalog import Rule
 from quota_advisor.checks.amounts import cpu_amount
 from quota_advisor.checks.ignorant_runtimes import ignorant_runtime
+from quota_advisor.checks.namespaces import may_be_supplied
 from quota_advisor.checks.pod_cpu import (
     ContainerCpu,
     PodCpu,
@@ -90,6 +91,9 @@ def gomaxprocs_without_limit(case: PodCase, _rule: Rule) -> Verdicts:
         if pod.pod.windows or pod.pod.partial or cpu is None or cpu.limit is not None:
             continue
         if any(bad.at is cpu.limit_at for bad in pod.bad):
+            continue
+        if pod.unsure_range is not None:
+            yield may_be_supplied(cpu.label, pod.unsure_range)
             continue
         if pod.pod_limit is not None:
             yield Skip(f"{name} reads {ref.resource}, and only the pod as a whole has a limit")

@@ -140,8 +140,9 @@ def test_the_size_of_a_node_and_the_version_of_the_cluster(lint: Lint) -> None:
 
 def test_limit_ranges_count_wherever_they_stand_in_the_input(lint: Lint) -> None:
     bare = deployment().split("        resources:")[0]
+    bare = bare.replace("  name: api\n", "  name: api\n  namespace: shop\n", 1)
     limits = (
-        "apiVersion: v1\nkind: LimitRange\nmetadata: {name: d}\n"
+        "apiVersion: v1\nkind: LimitRange\nmetadata: {name: d, namespace: shop}\n"
         "spec:\n  limits:\n  - {type: Container, default: {cpu: 500m}}\n"
     )
     alone = lint("a.yaml", "--limits", "required", "--format", "json", files={"a.yaml": bare})
