@@ -20,9 +20,10 @@ from quota_advisor.apply.fixes import Wanted
 from quota_advisor.apply.yaml_edits import Edit, Shift, edited, plain
 from quota_advisor.apply.yaml_plan import Fix, plan
 from quota_advisor.documents.split import Part, documents, whole
+from quota_advisor.documents.templates import TEMPLATE
 from quota_advisor.documents.text import to_utf8
 from quota_advisor.documents.tree import BrokenDocumentError, Node
-from quota_advisor.documents.yaml_tree import TEMPLATE, read_yaml
+from quota_advisor.documents.yaml_tree import read_yaml
 from quota_advisor.documents.yaml_written import written_mappings
 from quota_advisor.model.source import Location
 

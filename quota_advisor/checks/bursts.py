@@ -31,6 +31,8 @@ from quota_advisor.model.qos import (
 from quota_advisor.sim.stall import worst_stall
 from quota_advisor.units import format_usec
 
+_BY_NODE = "CPUs of the node"
+
 
 @check(PodCase)
 def microburst_risk(case: PodCase, rule: Rule) -> Verdicts:
@@ -50,7 +52,7 @@ def microburst_risk(case: PodCase, rule: Rule) -> Verdicts:
         if found is not None:
             yield Hit(
                 message=f"{cpu.label}: {found.message}",
-                location=pod.at(cpu.limit_at or pod.pod_limit_at, cpu),
+                location=pod.at(pod.cap_at(cpu), cpu),
                 evidence=found.evidence,
             )
 
@@ -62,7 +64,7 @@ def limit_at_request_with_burst(case: PodCase, _rule: Rule) -> Verdicts:
     for cpu, _, counts in pod.held:
         if not cpu.limit or not (counts or case.context.node_millicores):
             continue
-        threads, _ = _threads(pod, cpu, counts)
+        threads, known_from = _threads(pod, cpu, counts)
         stall = pod.stall(cpu.limit, threads) if threads > 1 else None
         if stall is None or not _is_guaranteed(pod, cpu):
             continue
@@ -71,7 +73,7 @@ def limit_at_request_with_burst(case: PodCase, _rule: Rule) -> Verdicts:
         yield Hit(
             message=(
                 f"request = limit = {cpu_text(cpu.limit)} does not lift the quota of {cpu.label}"
-                f"{unless}: its {threads} threads, all busy, {busy_text(cpu.limit, stall)}"
+                f"{unless}: {_busy(threads, known_from)} {busy_text(cpu.limit, stall)}"
             ),
             location=pod.at(cpu.limit_at, cpu),
             evidence=(
@@ -79,6 +81,13 @@ def limit_at_request_with_burst(case: PodCase, _rule: Rule) -> Verdicts:
                 Evidence(label="threads", value=threads, unit="threads"),
             ),
         )
+
+
+def _busy(threads: int, known_from: str) -> str:
+    """Return who spends the quota, with the condition where it is one."""
+    if known_from == _BY_NODE:
+        return f"with a thread for each of the {threads} CPUs of the node, all busy, they"
+    return f"its {threads} threads, all busy,"
 
 
 def _is_guaranteed(pod: PodCpu, cpu: ContainerCpu) -> bool:
@@ -141,7 +150,7 @@ def _threads(pod: PodCpu, cpu: ContainerCpu, counts: Sequence[ThreadCount]) -> t
         return max(count.number for count in counts), "written down"
     node = pod.case.context.node_millicores
     if node and ignorant_runtime(cpu.container, cpu.cap or 0, counts):
-        return max(node // MILLI, 1), "CPUs of the node"
+        return max(node // MILLI, 1), _BY_NODE
     return 1, "assumed"
 
 

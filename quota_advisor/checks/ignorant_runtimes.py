@@ -73,7 +73,6 @@ _PROGRAMS = {
     "python": _PYTHON,
     "python3": _PYTHON,
     "celery": _PYTHON,
-    "torchrun": _OPENMP,
     "node": _NODE,
     "npm": _NODE,
     "yarn": _NODE,

@@ -241,6 +241,11 @@ class PodCpu:
         """What keeps the pod from the class Guaranteed."""
         return tuple(guarantee_gaps(self.needs, self.pod_need))
 
+    def cap_at(self, cpu: ContainerCpu) -> Scalar | None:
+        """Return where the tighter one of a container's own limit and the pod's is written."""
+        is_pods = self.pod_limit is not None and cpu.limit != cpu.cap
+        return self.pod_limit_at if is_pods else cpu.limit_at or self.pod_limit_at
+
     def at(self, scalar: Scalar | None, cpu: ContainerCpu | None = None) -> Location:
         """Return the place of a value, or of the resources that it is missing from."""
         if scalar is not None:
@@ -277,6 +282,8 @@ def owner(cpu: ContainerCpu | None) -> str:
 
 def label(container: Container) -> str:
     """Return how a message names a container."""
+    if container.role is Role.MADE:
+        return f"a container with {container.name}"
     return f"{CONTAINER_WORDS[container.role]} {container.name!r}"
 
 

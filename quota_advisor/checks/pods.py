@@ -24,7 +24,7 @@ from quota_advisor.checks.pod_cpu import (
 from quota_advisor.engine import Hit, Skip, Verdicts, check
 from quota_advisor.model.finding import Evidence, Recommendation, Severity
 from quota_advisor.model.lint import LimitsPolicy, PodCase
-from quota_advisor.model.manifest import LimitRange
+from quota_advisor.model.manifest import LimitRange, Role
 from quota_advisor.model.qos import (
     running_millicores,
     starting_millicores,
@@ -143,6 +143,22 @@ def _exceeds_default(pod: PodCpu, limit_range: LimitRange) -> Iterator[Hit]:
             )
 
 
+def _above_pod_limit(pod: PodCpu) -> Iterator[Hit]:
+    """Yield containers whose own limit is above that of the pod as a whole."""
+    for cpu in pod.containers:
+        if pod.pod_limit and cpu.limit_at and cpu.limit and cpu.container.role is Role.APP:
+            if cpu.limit <= pod.pod_limit:
+                continue
+            yield Hit(
+                message=(
+                    f"{cpu.label} has a CPU limit of {cpu_text(cpu.limit)}, more than the pod-level"
+                    f" limit of {cpu_text(pod.pod_limit)}; the API refuses it"
+                ),
+                location=pod.at(cpu.limit_at),
+                evidence=(cpu_evidence("limit", cpu.limit, pod.pod_limit),),
+            )
+
+
 def _pod_level_order(pod: PodCpu) -> Iterator[Hit]:
     """Yield what is out of order between a pod-level amount and its containers."""
     request, limit = pod.pod_request, pod.pod_limit
@@ -155,6 +171,7 @@ def _pod_level_order(pod: PodCpu) -> Iterator[Hit]:
             location=pod.at(pod.pod_request_at),
             evidence=(cpu_evidence("request", request, limit),),
         )
+    yield from _above_pod_limit(pod)
     total = max(running_millicores(pod.needs), starting_millicores(pod.needs))
     if request is not None and not pod.pod.partial and total > request:
         yield Hit(

@@ -70,7 +70,7 @@ def runtime_ignores_quota(case: PodCase, _rule: Rule) -> Verdicts:
         runtime = ignorant_runtime(cpu.container, cap, counts)
         if runtime is None:
             continue
-        at = cpu.limit_at or pod.pod_limit_at
+        at = pod.cap_at(cpu)
         yield Hit(
             message=(
                 f"{cpu.label} has a CPU limit of {cpu_text(cap)} that {runtime.name} does not"
@@ -150,7 +150,7 @@ def fewer_threads(count: ThreadCount, millicores: int, rule: Rule) -> Recommenda
     allowed, per_core = allowed_count(count, millicores, rule), _per_core(count, rule)
     because = f"{per_core:g} for each CPU"
     if math.ceil(max(millicores, MILLI) / MILLI * per_core) < allowed:
-        because = f"{MIN_ALLOWED_COUNT} are never too many"
+        because = "one that works and one that the runtime needs itself"
     elif millicores < MILLI:
         because += ", and what is less than one counts as one"
     return Recommendation(

@@ -33,7 +33,6 @@ from quota_advisor.model.manifest import (
     ResourceQuota,
     Role,
     Scalar,
-    qualified,
 )
 from quota_advisor.model.problem import Problem
 from quota_advisor.model.report import Results
@@ -378,7 +377,7 @@ def count(document: object, tally: Tally) -> None:
                 if limit is not None and container.role is not Role.EPHEMERAL:
                     tally.count(
                         limit.text,
-                        qualified(document.namespace, document.name),
+                        document.subject.name,
                         _spot(document.file, limit),
                     )
         case ComposeService(settings=settings):

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from quota_advisor.documents.suppressions import from_annotations
+from quota_advisor.documents.templates import is_placeholder
 from quota_advisor.documents.tree import (
     NULLS,
     PLACES,
@@ -315,7 +316,7 @@ class Reader:
             value = node[name]
             if not is_scalar(value):
                 self.wrong_shape(f"{path}.{name}", _SCALAR, value)
-            elif "{" in value[0]:
+            elif is_placeholder(value[0]):
                 self.template = self.template or as_scalar(value)
             elif value[0] not in NULLS or not value[1]:
                 found[name] = as_scalar(value)
@@ -331,7 +332,7 @@ class Reader:
             if key in _IN_RESOURCES:
                 continue
             if key in AMOUNTS:
-                self._misplace(node, key, path, f"{path}.limits")
+                self._misplace(node, key, path, _limit_or_request(path, key))
             elif type(node[key]) is dict and ("cpu" in node[key] or "memory" in node[key]):
                 right = "requests" if "req" in key.lower() else "limits"
                 self._misplace(node, key, path, f"{path}.{right}")
@@ -339,8 +340,10 @@ class Reader:
     def _misplaced_in_container(self, node: Mapping, path: str) -> None:
         if not _WRONG_IN_CONTAINER.isdisjoint(node):
             for key in sorted(_WRONG_IN_CONTAINER.intersection(node)):
-                right = f"{path}.resources.limits" if key in AMOUNTS else f"{path}.resources"
-                self._misplace(node, key, path, f"{right}.{key}")
+                right = f"{path}.resources"
+                is_amount = key in AMOUNTS
+                belongs = _limit_or_request(right, key) if is_amount else f"{right}.{key}"
+                self._misplace(node, key, path, belongs)
         for key, value in node.items():
             if (
                 type(value) is dict
@@ -398,6 +401,11 @@ class Reader:
         line, column = key_place(holder, key)
         where = f"{path}.{key}" if path else key
         self.misplaced.append(Misplaced(key, where, belongs, line, column))
+
+
+def _limit_or_request(path: str, name: str) -> str:
+    """Return where an amount belongs that could be either."""
+    return f"{path}.limits.{name} or {path}.requests.{name}"
 
 
 def _from(node: Node) -> ResourceRef | None:

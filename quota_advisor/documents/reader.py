@@ -20,6 +20,7 @@ from quota_advisor.documents.split import (
     whole,
 )
 from quota_advisor.documents.suppressions import MARK, from_comments
+from quota_advisor.documents.templates import YTT, place_on_line
 from quota_advisor.documents.text import to_utf8, without_marks
 from quota_advisor.documents.tree import BrokenDocumentError, Node, PlaceWantedError, Tree
 from quota_advisor.model.manifest import (
@@ -103,7 +104,7 @@ class _File:
         self.layers: list[Layer] = []
         self._compose = compose
         self._templates = False
-        self._patch = self._comments = False
+        self._patch = self._comments = self._ytt = False
 
     def read_whole(self, data: bytes) -> Iterator[Document]:
         """Yield what is in a file except its compose documents."""
@@ -120,7 +121,7 @@ class _File:
     def read(self, data: bytes, part: Part) -> Iterator[Document]:
         """Yield what is in some documents except those of compose."""
         self.data = data
-        self._patch, self._comments = _PATCH in data, MARK in data
+        self._patch, self._comments, self._ytt = _PATCH in data, MARK in data, YTT in data
         if _JSON_START.match(self.data, part.start, part.end):
             try:
                 yield from self._json(part)
@@ -129,7 +130,7 @@ class _File:
             else:
                 return
         for document, root in self._roots(part):
-            if root is not None:
+            if root is not None and not self._ytt:
                 try:
                     yield from self._objects(self._source(document), root)
                 except PlaceWantedError:
@@ -185,9 +186,20 @@ class _File:
     # ---- YAML
 
     def _document(self, part: Part, wanted: Interest) -> Iterator[Document]:
+        ytt = self.data.find(YTT, part.start, part.end) if self._ytt else -1
+        if ytt >= 0:
+            before = self.data[part.start : ytt + YTT.index(b"#")].decode("utf-8", "replace")
+            line = part.line + before.count("\n")
+            yield from self._render_first(line, len(before) - before.rfind("\n"))
+            return
         try:
             tree = self._exact(part, prune=wanted is Interest.PODS)
         except BrokenDocumentError as error:
+            if error.template:
+                # The parser complains behind the mark that it did not understand.
+                error.column = (
+                    place_on_line(self.data, part.start, error.line - part.line) or error.column
+                )
             yield from self._cannot_read(error)
         else:
             yield from self._tree(tree, self._source(part))

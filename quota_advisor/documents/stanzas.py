@@ -17,6 +17,7 @@ from quota_advisor.documents.pods import (
     is_windows,
 )
 from quota_advisor.documents.quantity import CpuQuantity, parse_cpu
+from quota_advisor.documents.templates import is_placeholder
 from quota_advisor.documents.tree import (
     Mapping,
     Node,
@@ -68,9 +69,9 @@ class PartReader(Reader):
 
     @property
     def unrendered(self) -> Scalar | None:
-        """A quantity that a template engine has yet to write; Argo writes its own."""
-        is_argo = text(self.root.get("apiVersion")).startswith("argoproj.io/")
-        return None if is_argo else self.template
+        """A quantity that a template engine has yet to write; Argo and Tekton write their own."""
+        own = text(self.root.get("apiVersion")).startswith(("argoproj.io/", "tekton.dev/"))
+        return None if own else self.template
 
     def stanza(self, node: Mapping) -> Resources:
         """Return the amounts of a stanza that can be read."""
@@ -81,7 +82,7 @@ class PartReader(Reader):
         found: dict[str, Scalar] = {}
         for name in AMOUNTS if type(node) is dict else ():
             value = scalar(node.get(name))
-            if value is not None and "{" in value.text:
+            if value is not None and is_placeholder(value.text):
                 self.template = self.template or value
             elif value is not None and isinstance(parse_cpu(value), CpuQuantity):
                 found[name] = value
@@ -118,7 +119,7 @@ class StanzaReader(PartReader):
         if key_around in self._divided:
             resources = resources._replace(requests={})
         if "cpu" in resources.requests or "cpu" in resources.limits:
-            container = Container(Role.APP, path, "", (), {}, resources, resources.place, around)
+            container = Container(Role.MADE, path, "", (), {}, resources, resources.place, around)
             self._found.append(container)
 
     def pods(self) -> Iterator[PodReading]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from quota_advisor.documents.templates import TEMPLATE
 from quota_advisor.documents.tree import (
     MAX_DEPTH,
     MAX_NODES,
@@ -36,9 +37,6 @@ _CORE = "tag:yaml.org,2002:"
 _TEXT_TAGS = frozenset(("!", _CORE + "str"))
 _PROPERTIES = r"(?:[&!][^\s,\[\]{}]*(?:[ \t\r\n]+(?:#[^\n]*)?)*)*"
 """Anchors and tags before a node. Compiled when first met: few files have any."""
-
-TEMPLATE = re.compile(rb"\{\{|\{%|<%")
-"""What Go, Jinja and ERB templates begin their actions with."""
 
 
 class _Frame:

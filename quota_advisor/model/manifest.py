@@ -120,12 +120,17 @@ class ResourceRef(NamedTuple):
 
 
 class Role(StrEnum):
-    """How a container takes part in its pod's life."""
+    """How a container takes part in its pod's life.
+
+    Attributes:
+        MADE: Somebody makes it with resources that an object holds; no more is known of it.
+    """
 
     APP = "app"
     INIT = "init"
     SIDECAR = "sidecar"
     EPHEMERAL = "ephemeral"
+    MADE = "made"
 
 
 class Container(NamedTuple):
@@ -197,7 +202,8 @@ class Pod(NamedTuple):
     @property
     def subject(self) -> Subject:
         """What a finding about the pod names."""
-        return Subject(kind=self.kind, name=qualified(self.namespace, self.name))
+        name = qualified(self.namespace, self.name) if self.name else self.file
+        return Subject(kind=self.kind, name=name)
 
     def at(self, where: Scalar | Place | WrongShape | ResourceRef | Misplaced) -> Location:
         """Return a place in the pod's file."""

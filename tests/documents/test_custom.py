@@ -107,7 +107,7 @@ def test_stanzas_of_an_object_are_containers_of_one_pod() -> None:
     assert [s.rules for s in pod.suppressions] == [("a-rule",)]
     kafka, user_operator = pod.containers
     assert (kafka.role, kafka.name, kafka.path) == (
-        Role.APP,
+        Role.MADE,
         "spec.kafka.resources",
         "spec.kafka",
     )
@@ -155,7 +155,8 @@ def test_a_stanza_counts_once_however_often_it_is_used() -> None:
     [
         ("example.com", "'{{ .Values.cpu }}'", [NoteKind.RENDER_FIRST]),
         ("example.com", "'${CPU}'", [NoteKind.RENDER_FIRST]),
-        ("example.com", "$(params.cpu)", []),
+        ("example.com", "$(CPU)", [NoteKind.RENDER_FIRST]),
+        ("tekton.dev", "$(params.cpu)", []),
         ("example.com", "some", []),
         ("argoproj.io", "'{{inputs.parameters.cpu}}'", []),
     ],

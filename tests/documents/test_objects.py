@@ -226,12 +226,15 @@ def test_pod_level_resources_are_no_mistake() -> None:
     assert found.misplaced == ()
 
 
+EITHER = "resources.limits.cpu or spec.containers[0].resources.requests.cpu"
+
+
 @pytest.mark.parametrize(
     ("container", "path", "belongs"),
     [
         ("limits: {cpu: 1}", "limits", "resources.limits"),
-        ("cpu: 1", "cpu", "resources.limits.cpu"),
-        ("resources: {cpu: 1}", "resources.cpu", "resources.limits"),
+        ("cpu: 1", "cpu", EITHER),
+        ("resources: {cpu: 1}", "resources.cpu", EITHER),
         ("resources: {limit: {cpu: 1}}", "resources.limit", "resources.limits"),
         ("resources: {request: {cpu: 1}}", "resources.request", "resources.requests"),
         ("securityContext: {limits: {cpu: 1}}", "securityContext.limits", "resources.limits"),
@@ -410,3 +413,9 @@ def test_kubelet_settings_are_dotted_paths() -> None:
     assert isinstance(found, KubeletConfig)
     assert found.settings["cpuManagerPolicyOptions.full-pcpus-only"] == Scalar("true", False, 4, 20)
     assert found.settings["featureGates.CustomCPUCFSQuotaPeriod"].text == "true"
+
+
+def test_an_object_without_a_name_is_named_by_its_file() -> None:
+    named = pod(f"kind: Pod\napiVersion: v1\nmetadata: {{name: a}}\nspec: {{{CONTAINERS}}}")
+    unnamed = pod(f"kind: Pod\napiVersion: v1\nmetadata: {{namespace: n}}\nspec: {{{CONTAINERS}}}")
+    assert [found.subject.name for found in (named, unnamed)] == ["a", "x.yaml"]

@@ -1,0 +1,40 @@
+"""What somebody has yet to write: texts that are templates, and values that are placeholders."""
+
+from __future__ import annotations
+
+import re
+
+TEMPLATE = re.compile(rb"\{\{|\{%|<%")
+"""What Go, Jinja and ERB templates begin their actions with."""
+
+YTT = b": #@"
+"""Where ytt writes a value, YAML sees a comment."""
+
+_PLACEHOLDER = re.compile(
+    r"\$\w+\$?|\$\([^()]*\)|@[\w.-]+@|__\w+__|%\w+%|<[\w .-]+>|\[\[.*\]\]|\(\(.*\)\)"
+    r"|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+",
+    re.ASCII,
+)
+
+
+def is_placeholder(text: str) -> bool:
+    """Whether a value is one that a program, or somebody with an editor, has yet to write."""
+    if text[:1].isdigit():
+        return "{" in text
+    return "{" in text or _PLACEHOLDER.fullmatch(text) is not None
+
+
+def place_on_line(data: bytes, start: int, lines: int) -> int | None:
+    """Return the column of the first template mark on a line, None where there is none.
+
+    Args:
+        data: The file.
+        start: Offset of the first line.
+        lines: How many lines after it.
+    """
+    for _ in range(lines):
+        start = data.find(b"\n", start) + 1
+    end = data.find(b"\n", start)
+    line = data[start : end if end >= 0 else len(data)]
+    match = TEMPLATE.search(line)
+    return match and len(line[: match.start()].decode("utf-8", "replace")) + 1
