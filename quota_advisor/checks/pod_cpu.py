@@ -283,7 +283,7 @@ def owner(cpu: ContainerCpu | None) -> str:
 def label(container: Container) -> str:
     """Return how a message names a container."""
     if container.role is Role.MADE:
-        return f"a container with {container.name}"
+        return f"a container with {container.name!r}"
     return f"{CONTAINER_WORDS[container.role]} {container.name!r}"
 
 

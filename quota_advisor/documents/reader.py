@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from quota_advisor.documents.compose import is_compose
+from quota_advisor.documents.helm_values import as_object, is_values
 from quota_advisor.documents.json_tree import NotJsonError, read_json
 from quota_advisor.documents.native_tree import native_reader
 from quota_advisor.documents.objects import read_objects
@@ -15,6 +16,7 @@ from quota_advisor.documents.split import (
     Interest,
     Part,
     documents,
+    has_amount_key,
     interest,
     may_hold_amounts,
     whole,
@@ -105,6 +107,7 @@ class _File:
         self._compose = compose
         self._templates = False
         self._patch = self._comments = self._ytt = False
+        self._values = is_values(name)
 
     def read_whole(self, data: bytes) -> Iterator[Document]:
         """Yield what is in a file except its compose documents."""
@@ -139,6 +142,12 @@ class _File:
                 else:
                     continue
             wanted = Interest.ANYTHING if self._compose else interest(self.data, document)
+            if (
+                wanted is Interest.NOTHING
+                and self._values
+                and has_amount_key(self.data, document.start, document.end)
+            ):
+                wanted = Interest.PODS
             if wanted is not Interest.NOTHING:
                 yield from self._document(document, wanted)
 
@@ -244,8 +253,9 @@ class _File:
             yield from self._objects(source, tree.root)
 
     def _objects(self, source: Source, root: Node) -> Iterator[Document]:
+        values = as_object(root) if self._values else None
         # All of them before the first is handed on: reading may have to begin again.
-        for found in list(read_objects(source, root)):
+        for found in list(read_objects(source, root if values is None else values)):
             if not isinstance(found, PodReading):
                 yield found
                 continue

@@ -137,8 +137,11 @@ def interest(data: bytes, part: Part) -> Interest:
 
 def may_hold_amounts(data: bytes, start: int, end: int) -> bool:
     """Whether there can be an object with amounts of CPU that holds no pod."""
-    if data.find(b"apiVersion", start, end) < 0:
-        return False
+    return data.find(b"apiVersion", start, end) >= 0 and has_amount_key(data, start, end)
+
+
+def has_amount_key(data: bytes, start: int, end: int) -> bool:
+    """Whether a key says that an amount of CPU follows."""
     return _AMOUNT_KEY.search(data, start, end) is not None
 
 
