@@ -44,7 +44,7 @@ def misread_amount(text: str, plain: bool, most_millicores: int) -> Misread | No
         return Misread(amount, f"the {start} makes it {base} in YAML")
     if _LARGE_SUFFIX.fullmatch(text):
         return Misread(amount, "the suffix counts in thousands of CPUs or more, and m thousandths")
-    if amount > most_millicores:
+    if amount > most_millicores and text.isdecimal():
         return Misread(amount, f"{text}m would be thousandths of a CPU")
     return None
 

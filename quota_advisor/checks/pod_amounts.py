@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from quota_advisor.catalog import Rule
-from quota_advisor.checks.amounts import misread_amount
-from quota_advisor.checks.pod_cpu import cpu_evidence, cpu_text, cpus_text, owner, pod_cpu
+from quota_advisor.checks.amounts import memory_amount, misread_amount
+from quota_advisor.checks.pod_cpu import (
+    ContainerCpu,
+    cpu_evidence,
+    cpu_text,
+    cpus_text,
+    owner,
+    pod_cpu,
+)
+from quota_advisor.documents.quantity import NANO
 from quota_advisor.engine import Hit, Skip, Verdicts, check
 from quota_advisor.model.finding import Evidence
 from quota_advisor.model.lint import PodCase
@@ -15,6 +23,11 @@ from quota_advisor.model.qos import (
     slice_quota_usec,
 )
 from quota_advisor.units import format_usec
+
+ORDINARY_CORES = 10
+"""Containers have as many, with little memory too."""
+
+MIB = 1 << 20
 
 LARGE_MILLICORES = 32_000
 """Amounts from here on are worth a word when no node size is given to compare them with."""
@@ -129,8 +142,8 @@ def quota_invalid(case: PodCase, _rule: Rule) -> Verdicts:
 def misread_cpu_amount(case: PodCase, rule: Rule) -> Verdicts:
     """Find amounts that are another number to the API than to the reader."""
     pod = pod_cpu(case)
-    most = int(rule.option("max_cores") * MILLI)
     for cpu in pod.containers:
+        most = _most_millicores(cpu, rule)
         for what, scalar in (("limit", cpu.limit_at), ("request", cpu.request_at)):
             trap = None if scalar is None else misread_amount(scalar.text, scalar.plain, most)
             if scalar is None or trap is None:
@@ -146,3 +159,15 @@ def misread_cpu_amount(case: PodCase, rule: Rule) -> Verdicts:
                     cpu_evidence("read as", trap.millicores),
                 ),
             )
+
+
+def _most_millicores(cpu: ContainerCpu, rule: Rule) -> int:
+    """Return the amount from which a number has lost its m: with little memory a lower one."""
+    most = rule.option("max_cores")
+    resources = cpu.container.resources
+    memory = resources.limits.get("memory") or resources.requests.get("memory")
+    amount = None if memory is None else memory_amount(memory)
+    if amount is not None:
+        fed = amount / NANO / MIB / rule.option("min_mib_per_core")
+        most = min(most, max(fed, ORDINARY_CORES))
+    return int(most * MILLI)
