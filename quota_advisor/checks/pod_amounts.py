@@ -142,8 +142,10 @@ def quota_invalid(case: PodCase, _rule: Rule) -> Verdicts:
 def misread_cpu_amount(case: PodCase, rule: Rule) -> Verdicts:
     """Find amounts that are another number to the API than to the reader."""
     pod = pod_cpu(case)
+    usual = int(rule.option("max_cores") * MILLI)
     for cpu in pod.containers:
-        most = _most_millicores(cpu, rule)
+        is_large = max(cpu.limit or 0, cpu.request or 0) > ORDINARY_CORES * MILLI
+        most = _most_millicores(cpu, rule) if is_large else usual
         for what, scalar in (("limit", cpu.limit_at), ("request", cpu.request_at)):
             trap = None if scalar is None else misread_amount(scalar.text, scalar.plain, most)
             if scalar is None or trap is None:
