@@ -12,7 +12,7 @@ from quota_advisor.catalog import Catalog, load_catalog
 from quota_advisor.engine import Plan
 
 MODULES = {
-    "ComposeService": ("compose",),
+    "ComposeCase": ("compose", "compose_limits"),
     "DocumentNote": ("documents",),
     "Host": ("demand", "node"),
     "KubeletConfig": ("kubelet",),

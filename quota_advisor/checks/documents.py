@@ -14,16 +14,16 @@ SHOWN_NAMES = 8
 @check(DocumentNote)
 def broken_document(note: DocumentNote, _rule: Rule) -> Verdicts:
     """Find documents that no parser can read."""
-    if note.kind is NoteKind.SKIPPED:
-        yield Skip(note.text)
-    elif note.kind is NoteKind.BROKEN:
+    if note.kind is NoteKind.BROKEN:
         yield Hit(message=f"the document is lost: {note.text}", location=note.location)
 
 
 @check(DocumentNote)
 def unreadable_document(note: DocumentNote, _rule: Rule) -> Verdicts:
     """Find files of which nothing could be judged."""
-    if note.kind is NoteKind.UNREADABLE:
+    if note.kind is NoteKind.SKIPPED:
+        yield Skip(note.text)
+    elif note.kind is NoteKind.UNREADABLE:
         yield Hit(message=f"nothing in it was judged: {note.text}", location=note.location)
 
 

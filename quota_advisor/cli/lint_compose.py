@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from quota_advisor.cli.lint_judge import Judge, Outcome, compose_scope, count, extend
+from quota_advisor.cli.lint_judge import Judge, Outcome, count, extend
 from quota_advisor.collect.lint_compose import Family, FamilyReader
 from quota_advisor.collect.lint_pieces import Piece, read_piece
 from quota_advisor.engine import Plan, Scope, run
@@ -34,7 +34,7 @@ def _scopes(family: Family, judge: Judge, outcome: Outcome) -> list[Scope]:
         else:
             scopes += judge.scopes(piece, data, reader.read(file, data), outcome)
     for service in reader.services():
-        scopes.append(compose_scope(service))
+        scopes.append(judge.compose_scope(service))
         count(service, outcome.tally)
     return scopes
 

@@ -23,7 +23,7 @@ from quota_advisor.documents.text import to_utf8
 from quota_advisor.documents.tree import BrokenDocumentError
 from quota_advisor.engine import Plan, Scope, run
 from quota_advisor.model.finding import Skipped
-from quota_advisor.model.lint import LintContext, PodCase, SameLimit
+from quota_advisor.model.lint import ComposeCase, LintContext, PodCase, SameLimit
 from quota_advisor.model.manifest import (
     ComposeService,
     DocumentNote,
@@ -277,11 +277,16 @@ class Judge:
             case Pod():
                 yield Scope(PodCase(document, self._context), document.suppressions)
             case ComposeService():
-                yield compose_scope(document)
+                yield self.compose_scope(document)
             case KubeletConfig():
                 yield Scope(document, document.suppressions)
             case _:
                 pass
+
+    def compose_scope(self, service: ComposeService) -> Scope:
+        """Return a compose service as something to judge."""
+        case = ComposeCase(service, self._context)
+        return Scope(case, service.suppressions, shares_files=True)
 
     @property
     def config(self) -> Config:
@@ -297,11 +302,6 @@ class Judge:
             rules = apply_config(self._settings.catalog, own, keep=self._settings.keep)
             self._plans[key] = checks.plan(rules)
         return self._plans[key]
-
-
-def compose_scope(service: ComposeService) -> Scope:
-    """Return a compose service as something to judge."""
-    return Scope(service, service.suppressions, shares_files=True)
 
 
 def one_of_a_kind(skipped: Iterable[Skipped]) -> list[Skipped]:
@@ -383,7 +383,8 @@ def count(document: object, tally: Tally) -> None:
         case ComposeService(settings=settings):
             cpus = settings.get("cpus") or settings.get("deploy.resources.limits.cpus")
             if cpus is not None:
-                tally.count(f"{cpus.text} CPUs", document.name, _spot(cpus.file, cpus))
+                unit = "CPU" if cpus.text == "1" else "CPUs"
+                tally.count(f"{cpus.text} {unit}", document.name, _spot(cpus.file, cpus))
 
 
 def _spot(file: str, value: Scalar) -> _Spot:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from quota_advisor.documents import tree
+from quota_advisor.documents.compose_keys import LIMITS, RESERVATIONS, unknown_keys
 from quota_advisor.documents.tree import (
     Node,
     Tree,
@@ -16,6 +17,7 @@ from quota_advisor.documents.tree import (
     is_list,
     is_null,
     is_scalar,
+    key_place,
     pairs,
     place,
     placed_pairs,
@@ -27,6 +29,7 @@ from quota_advisor.model.manifest import (
     FileScalar,
     Place,
     Scalar,
+    UnknownKey,
     UnresolvedExtends,
     WrongShape,
 )
@@ -94,6 +97,7 @@ class Definition(NamedTuple):
     cleared: tuple[str, ...] = ()
     wrong_shapes: tuple[WrongShape, ...] = ()
     unresolved: tuple[UnresolvedExtends, ...] = ()
+    unknown_keys: tuple[UnknownKey, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,6 +141,7 @@ class _Service:
         self._tags = tags
         self._wrong: list[WrongShape] = []
         self._cleared: list[str] = []
+        self._unknown: list[UnknownKey] = []
 
     def read(self, node: Node, where: Place, suppressions: tuple[Suppression, ...]) -> Definition:
         service = self._mapping(node, "")
@@ -155,17 +160,21 @@ class _Service:
             suppressions=suppressions,
             cleared=tuple(self._cleared),
             wrong_shapes=tuple(self._wrong),
+            unknown_keys=tuple(self._unknown),
         )
 
     def _settings(self, service: tree.Mapping) -> Iterator[tuple[str, FileScalar | None]]:
+        self._look_at_keys(service, "")
         for key in _SETTINGS:
             yield from self._setting(service.get(key), key)
         deploy = self._mapping(service.get("deploy"), "deploy")
+        self._look_at_keys(deploy, "deploy")
         yield from self._setting(deploy.get("replicas"), "deploy.replicas")
         resources = self._mapping(deploy.get("resources"), "deploy.resources")
-        for kind in ("limits", "reservations"):
-            path = f"deploy.resources.{kind}"
-            amounts = self._mapping(resources.get(kind), path)
+        self._look_at_keys(resources, "deploy.resources")
+        for path in (LIMITS, RESERVATIONS):
+            amounts = self._mapping(resources.get(path.rpartition(".")[2]), path)
+            self._look_at_keys(amounts, path)
             yield from self._setting(amounts.get("cpus"), f"{path}.cpus")
 
     def _setting(self, node: Node, path: str) -> Iterator[tuple[str, FileScalar | None]]:
@@ -245,6 +254,15 @@ class _Service:
             return node
         self._cleared.append(path)
         return None if tag == RESET else node
+
+    def _look_at_keys(self, mapping: tree.Mapping, path: str) -> None:
+        """Note the keys about CPU of a mapping that compose does not know."""
+        for key, belongs in unknown_keys(path, mapping):
+            if self._tags and self._tags.get(place(mapping[key])) == RESET:
+                continue
+            renamed = [there.rpartition(".")[0] for there in belongs] == [path]
+            at = key_place(mapping, key)
+            self._unknown.append(UnknownKey(key, path, belongs, renamed, *at, self._file))
 
     def _misshapen(self, path: str, expected: str, node: Node) -> None:
         path = f"services.{self._name}.{path}".removesuffix(".")

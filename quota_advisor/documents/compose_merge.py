@@ -65,6 +65,7 @@ class _Room:
         """Count a service that is taken over; whether there was room for it."""
         words = sum(len(words) for words in below.words.values())
         told = len(below.suppressions) + len(below.wrong_shapes) + len(below.unresolved)
+        told += len(below.unknown_keys)
         self._left -= len(below.settings) + len(below.environment) + words + told
         return self._left >= 0
 
@@ -219,6 +220,7 @@ def _service(merged: Definition) -> ComposeService:
         suppressions=merged.suppressions,
         wrong_shapes=merged.wrong_shapes,
         unresolved=merged.unresolved,
+        unknown_keys=merged.unknown_keys,
         place=merged.place,
     )
 
@@ -240,6 +242,7 @@ def _laid_over(below: Definition, over: Definition) -> Definition:
         suppressions=_both(below.suppressions, over.suppressions),
         wrong_shapes=_both(below.wrong_shapes, over.wrong_shapes),
         unresolved=_both(below.unresolved, over.unresolved),
+        unknown_keys=_both(below.unknown_keys, over.unknown_keys),
     )
 
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from quota_advisor.model.finding import Subject
-from quota_advisor.model.manifest import LimitRange, Pod, ResourceQuota
+from quota_advisor.model.manifest import ComposeService, LimitRange, Pod, ResourceQuota
 from quota_advisor.model.source import Location
 
 if TYPE_CHECKING:
@@ -57,6 +57,18 @@ class PodCase(NamedTuple):
     def subject(self) -> Subject:
         """What a finding about the pod names."""
         return self.pod.subject
+
+
+class ComposeCase(NamedTuple):
+    """A compose service with what is known around it: the subject of the rules about compose."""
+
+    service: ComposeService
+    context: LintContext
+
+    @property
+    def subject(self) -> Subject:
+        """What a finding about the service names."""
+        return self.service.subject
 
 
 class UnitCase(NamedTuple):

@@ -315,6 +315,26 @@ class UnresolvedExtends(NamedTuple):
     file: str
 
 
+class UnknownKey(NamedTuple):
+    """A key about CPU that compose does not know.
+
+    Attributes:
+        key: As written.
+        path: Of what holds it, below the service: ``deploy.resources``; empty for the service.
+        belongs: Where below the service what it says may belong; none where nothing is like it.
+        renamed: Its name alone is wrong, not its place.
+        file: The file that it stands in.
+    """
+
+    key: str
+    path: str
+    belongs: tuple[str, ...]
+    renamed: bool
+    line: int
+    column: int
+    file: str
+
+
 class ComposeService(NamedTuple):
     """One service of a compose project: anchors, merges, ``extends`` and override files resolved.
 
@@ -330,6 +350,7 @@ class ComposeService(NamedTuple):
         suppressions: Comments in all documents that have a part in it.
         wrong_shapes: What could not be read as what it must be.
         unresolved: What it extends and could not be told.
+        unknown_keys: Keys about CPU that compose does not know.
         place: Of the service's key.
     """
 
@@ -342,6 +363,7 @@ class ComposeService(NamedTuple):
     suppressions: tuple[Suppression, ...]
     wrong_shapes: tuple[WrongShape, ...]
     unresolved: tuple[UnresolvedExtends, ...]
+    unknown_keys: tuple[UnknownKey, ...]
     place: Place
 
     @property
@@ -349,13 +371,13 @@ class ComposeService(NamedTuple):
         """What a finding about the service names."""
         return Subject(kind="compose-service", name=self.name)
 
-    def at(self, where: Scalar | WrongShape | UnresolvedExtends) -> Location:
+    def at(self, where: Scalar | WrongShape | UnresolvedExtends | UnknownKey) -> Location:
         """Return the place of one of its values, in whichever file it stands."""
         file = where.file if isinstance(where, _FILED) else self.file
         return Location(file=file, line=where.line, column=where.column)
 
 
-_FILED = FileScalar | WrongShape | UnresolvedExtends
+_FILED = FileScalar | WrongShape | UnresolvedExtends | UnknownKey
 
 
 class KubeletConfig(NamedTuple):

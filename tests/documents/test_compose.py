@@ -6,9 +6,10 @@ from textwrap import dedent
 
 import pytest
 
+from quota_advisor.documents.compose_keys import MAX_UNKNOWN
 from quota_advisor.documents.compose_merge import MAX_EXTENDS
 from quota_advisor.documents.reader import read_manifest
-from quota_advisor.model.manifest import ComposeService, ExtendsFault, Place, Scalar
+from quota_advisor.model.manifest import ComposeService, ExtendsFault, Place, Scalar, UnknownKey
 
 
 def read(text: str) -> list[object]:
@@ -210,6 +211,41 @@ def test_wrong_shapes_are_told(entry: str, path: str) -> None:
 )
 def test_what_only_has_services_is_no_compose_file(text: str) -> None:
     assert read(text) == []
+
+
+def test_unknown_keys_know_their_place_and_what_they_may_mean() -> None:
+    found = services(
+        """\
+        services:
+          a:
+            image: x
+            deploy:
+              resources:
+                limits:
+                  cpu: 1
+              limits: {cpus: 1}
+          b: {extends: a, cpu: 2}
+        """
+    )
+    assert found["a"].unknown_keys == (
+        UnknownKey("limits", "deploy", ("deploy.resources.limits",), False, 8, 7, "compose.yaml"),
+        UnknownKey(
+            "cpu",
+            "deploy.resources.limits",
+            ("deploy.resources.limits.cpus",),
+            True,
+            7,
+            11,
+            "compose.yaml",
+        ),
+    )
+    assert [key.line for key in found["b"].unknown_keys] == [8, 7, 9]
+
+
+def test_of_very_many_unknown_keys_some_are_told() -> None:
+    keys = ", ".join(f"cpu{n}: 1" for n in range(20_000))
+    found = services(f"services:\n  a: {{image: x, {keys}}}\n")
+    assert len(found["a"].unknown_keys) == MAX_UNKNOWN
 
 
 def test_a_service_that_is_none_does_not_hide_the_others() -> None:

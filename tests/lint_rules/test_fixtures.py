@@ -16,8 +16,8 @@ from quota_advisor.collect.lint_inputs import discover
 from quota_advisor.config import Config
 from quota_advisor.engine import CHECKS, COUNTERPARTS
 from quota_advisor.model.finding import Finding, Severity
-from quota_advisor.model.lint import LimitsPolicy, LintContext, PodCase, SameLimit
-from quota_advisor.model.manifest import ComposeService, DocumentNote, KubeletConfig, Quadlet
+from quota_advisor.model.lint import ComposeCase, LimitsPolicy, LintContext, PodCase, SameLimit
+from quota_advisor.model.manifest import DocumentNote, KubeletConfig, Quadlet
 from quota_advisor.model.report import Results
 
 HERE = Path(__file__).parent
@@ -26,7 +26,7 @@ CASES = sorted(HERE.glob(f"*/*{SUFFIX}"))
 IN_PRACTICE = "met-in-practice"
 """A directory that is no rule: its cases are judged by all rules about files."""
 
-FILE_TYPES = (PodCase, SameLimit, ComposeService, DocumentNote, KubeletConfig, Quadlet)
+FILE_TYPES = (PodCase, SameLimit, ComposeCase, DocumentNote, KubeletConfig, Quadlet)
 ABOUT_COMMENTS = ("suppression-without-reason", "unused-suppression")
 RULES = sorted(
     {name for name, (subject, _) in CHECKS.items() if subject in FILE_TYPES} | COUNTERPARTS.keys()

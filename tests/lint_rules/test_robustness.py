@@ -15,7 +15,7 @@ from quota_advisor.config import Config
 from quota_advisor.documents.reader import Document, read_manifest
 from quota_advisor.engine import Scope, run
 from quota_advisor.model.finding import Finding
-from quota_advisor.model.lint import LimitsPolicy, LintContext, PodCase
+from quota_advisor.model.lint import ComposeCase, LimitsPolicy, LintContext, PodCase
 from quota_advisor.model.manifest import (
     ComposeService,
     DocumentNote,
@@ -103,7 +103,7 @@ def pod_object(spec: Any) -> dict[str, Any]:
 def judge(name: str, data: Any, context: LintContext) -> list[Finding]:
     text = data if isinstance(data, str) else json.dumps(data)
     scopes = [
-        Scope(PodCase(found, context) if isinstance(found, Pod) else found)
+        Scope(_case(found, context))
         for found in read_manifest(name, text.encode("utf-8", "surrogatepass"))
         if isinstance(found, Pod | ComposeService | KubeletConfig | Quadlet | DocumentNote)
     ]
@@ -111,6 +111,12 @@ def judge(name: str, data: Any, context: LintContext) -> list[Finding]:
     assert results.errors == []
     assert all(f.location is None or f.location.line > 0 for f in results.findings)
     return results.findings
+
+
+def _case(found: Any, context: LintContext) -> Any:
+    if isinstance(found, ComposeService):
+        return ComposeCase(found, context)
+    return PodCase(found, context) if isinstance(found, Pod) else found
 
 
 @patient
