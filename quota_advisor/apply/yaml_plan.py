@@ -3,8 +3,8 @@
 In the API's own kinds: the name of CPU, of limits, requests or resources that only its spelling
 keeps from being right; limits and requests that stand in a container instead of in its resources;
 an amount that reads as another number than it looks, rewritten as the number that is in force. In
-a kubelet's configuration: the name of an option. No number is made up, and no amount is put where
-the API would refuse it.
+a kubelet's configuration: the name of an option. In compose files: keys about CPU. No number is
+made up, and no amount is put where the API or compose would refuse it.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from quota_advisor.apply.compose_plan import renamings
 from quota_advisor.apply.spelling import is_spelling_of
 from quota_advisor.apply.yaml_edits import Change, Nest, Rename, Rewrite
+from quota_advisor.documents.compose import is_compose
 from quota_advisor.documents.pods import MISSPELT_CPU, POD_PATHS
 from quota_advisor.documents.quantity import NANO, CpuQuantity, parse_cpu
 from quota_advisor.documents.tree import Mapping, Node, is_list, is_null, pairs, scalar, text
@@ -24,7 +26,11 @@ from quota_advisor.model.cpu_manager import KNOWN_OPTIONS
 MISPLACED = "resources-misplaced"
 MISREAD = "misread-cpu-amount"
 OPTION = "cpu-manager-config"
-RULES = (MISPLACED, MISREAD, OPTION)
+COMPOSE_KEY = "compose-unknown-cpu-key"
+RULES = (MISPLACED, MISREAD, OPTION, COMPOSE_KEY)
+
+_ABOUT_KEYS = (MISPLACED, COMPOSE_KEY)
+"""Rules that point at a key; the others point at its value."""
 
 Asked = Collection[tuple[str, int, int]]
 """Findings to settle, each as rule, line and column."""
@@ -70,6 +76,9 @@ def plan(root: Node, mappings: Iterable[Written], asked: Asked) -> Iterator[Fix]
     """
     for mapping in mappings:
         entries = [e for e in mapping.entries if _is_asked(e, asked)]
+        if entries and is_compose(root, known=True):
+            yield from _compose_keys(root, mapping, asked)
+            continue
         spot = _spot(root, mapping.path) if entries else None
         if spot is not None:
             yield from _fixes(_Case(spot, mapping, asked))
@@ -80,9 +89,16 @@ def _is_asked(entry: Entry, asked: Asked) -> bool:
 
 
 def _asks(rule: str, entry: Entry, asked: Asked) -> bool:
-    # What is misplaced is a key; what is wrong about the others is told at their value.
-    at = entry.key if rule == MISPLACED else entry.value
+    at = entry.key if rule in _ABOUT_KEYS else entry.value
     return (rule, at.line, at.column) in asked
+
+
+def _compose_keys(root: Mapping, mapping: Written, asked: Asked) -> Iterator[Fix]:
+    """Yield misspelt keys of compose services."""
+    found = [entry for entry in mapping.entries if _asks(COMPOSE_KEY, entry, asked)]
+    for entry, new, why in renamings(root, mapping.path, found):
+        change = Rename(mapping.path, entry, new)
+        yield Fix(change, (Finding(COMPOSE_KEY, entry.key, why),))
 
 
 # ---- where
