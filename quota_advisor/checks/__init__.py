@@ -21,7 +21,7 @@ MODULES = {
     "SameLimit": ("documents",),
     "SuppressionUse": ("suppressions",),
     "UnitCase": ("planned_units",),
-    "UnitConfig": ("persistence", "unit_files"),
+    "UnitConfig": ("container_clients", "persistence", "unit_files"),
     "Workload": ("demand", "hierarchy", "node", "period", "persistence", "throttling"),
 }
 """Modules that hold checks, by the name of the type that they judge."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-import shlex
-from collections.abc import Iterator
 
 from quota_advisor.catalog import Rule
 from quota_advisor.checks.common import bandwidth_text, limit_evidence
+from quota_advisor.checks.exec_lines import COMMAND_PREFIXES, split_words
 from quota_advisor.checks.period import below_minimum
 from quota_advisor.checks.runtimes import MIN_ALLOWED_COUNT
 from quota_advisor.checks.thread_counts import USUAL_PER_CORE, thread_counts
@@ -19,8 +18,6 @@ from quota_advisor.model.manifest import Scalar
 from quota_advisor.model.source import Location
 from quota_advisor.sim.stall import worst_stall
 from quota_advisor.units import format_usec
-
-_COMMAND_PREFIXES = "@-:+!|"
 
 
 @counterpart(UnitCase)
@@ -139,8 +136,8 @@ def _settings(case: UnitCase) -> tuple[dict[str, Scalar], list[Scalar], dict[int
                 # An empty value takes back what stood before.
                 (environment if written.key == "Environment" else command).clear()
             at = written.value_location
-            value = written.value.lstrip(_COMMAND_PREFIXES if written.key == "ExecStart" else "")
-            for word in _words(value):
+            value = written.value.lstrip(COMMAND_PREFIXES if written.key == "ExecStart" else "")
+            for word in split_words(value):
                 name, equals, text = word.partition("=")
                 if written.key == "ExecStart":
                     held = Scalar(word, False, at.line, at.column)
@@ -151,10 +148,3 @@ def _settings(case: UnitCase) -> tuple[dict[str, Scalar], list[Scalar], dict[int
                     continue
                 places[id(held)] = at
     return environment, command, places
-
-
-def _words(value: str) -> Iterator[str]:
-    try:
-        yield from shlex.split(value)
-    except ValueError:
-        yield from value.split()
