@@ -6,44 +6,45 @@ Source: podman ``pkg/systemd/quadlet/quadlet.go`` and the manual page podman-sys
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from quota_advisor.catalog import Rule
 from quota_advisor.engine import Hit, Skip, Verdicts, check
 from quota_advisor.model.finding import Evidence, Recommendation, Severity
-from quota_advisor.model.manifest import Quadlet
-from quota_advisor.model.unit import Assignment
-
-_SECTIONS = ("Container", "Pod", "Kube", "Build", "Volume", "Network", "Image")
-"""Sections that podman reads itself; systemd gets none of their keys."""
+from quota_advisor.model.manifest import QUADLET_SECTIONS, Quadlet
+from quota_advisor.model.unit import Assignment, Outcome
 
 _TAKES_CPUS = ("Container", "Pod")
-"""Those among them whose PodmanArgs= reaches a command with a --cpus option."""
+"""Sections whose PodmanArgs= reaches a command with a --cpus option."""
 
 _CPU_KEY = re.compile(r"(?i)cpu|allowedcpus|startupcpu")
 _CGROUPS = re.compile(r"--cgroups[= ](\S+)")
-_QUOTA_KEYS = ("CPUQuota", "CPUQuotaPeriodSec")
+_SERVICE_LIMITS = ("CPUQuota", "CPUQuotaPeriodSec", "AllowedCPUs")
+_INSIDE = ("split", "disabled")
+"""Cgroups modes that leave the container in the cgroup of the service."""
 
 
 @check(Quadlet)
 def quadlet_cpu_key(quadlet: Quadlet, _rule: Rule) -> Verdicts:
     """Find CPU limits in quadlet files that do not reach the container."""
-    for written in quadlet.unit.assignments:
-        if written.section in _SECTIONS and _CPU_KEY.match(written.key):
-            yield _unsupported(written)
-    quotas = [
-        written
-        for written in quadlet.unit.assignments
-        if written.section == "Service" and written.key in _QUOTA_KEYS and written.value
+    for file in quadlet.files:
+        for written in file.assignments:
+            if written.section in QUADLET_SECTIONS and _CPU_KEY.match(written.key):
+                yield _unsupported(written)
+    limits = [
+        judged.assignment
+        for judged in quadlet.service.judged
+        if judged.outcome is Outcome.APPLIED
+        and judged.assignment.key in _SERVICE_LIMITS
+        and judged.assignment.value
     ]
-    if not quotas:
+    if not limits:
         return
-    kind = quadlet.file.rpartition(".")[2]
-    if kind != "container":
-        yield Skip(f"where [Service] limits of a .{kind} file apply depends on what it starts")
+    if quadlet.kind != "container":
+        kind = f"a .{quadlet.kind} file"
+        yield Skip(f"where [Service] limits of {kind} apply depends on what it starts")
         return
     mode = _cgroups_mode(quadlet)
-    for written in quotas if mode != "split" else ():
+    for written in limits if mode not in _INSIDE else ():
         yield _does_not_reach(written, mode)
 
 
@@ -76,20 +77,12 @@ def _does_not_reach(written: Assignment, mode: str) -> Hit:
 
 def _cgroups_mode(quadlet: Quadlet) -> str:
     """Return the mode that counts: arguments come last; quadlet's own default is split."""
-    mode = "split"
-    for written in quadlet.unit.assignments:
-        if written.section == "Container" and written.key == "CgroupsMode":
-            mode = written.value or "split"
-    for argument in _podman_arguments(quadlet):
-        if match := _CGROUPS.search(argument):
+    chosen = quadlet.values("Container", "CgroupsMode")
+    mode = chosen[-1].value if chosen else "split"
+    for written in quadlet.values("Container", "PodmanArgs"):
+        if match := _CGROUPS.search(written.value):
             mode = match[1]
     return mode
-
-
-def _podman_arguments(quadlet: Quadlet) -> Iterator[str]:
-    for written in quadlet.unit.assignments:
-        if written.section == "Container" and written.key == "PodmanArgs":
-            yield written.value
 
 
 def _as_written(written: Assignment) -> Evidence:

@@ -16,11 +16,11 @@ from quota_advisor.apply.rewrite import rewrite
 from quota_advisor.apply.yaml_fixes import MAX_FILE_BYTES, fix_yaml
 from quota_advisor.cli.linting import Linted
 from quota_advisor.collect.lint_inputs import FileKind, InputFile, Inputs, read_input
-from quota_advisor.collect.lint_units import quadlet_service
+from quota_advisor.collect.lint_quadlets import merge_quadlets
 from quota_advisor.documents.unit_file import parse_unit_file
 from quota_advisor.errors import CollectError
 from quota_advisor.model.source import Location
-from quota_advisor.model.unit import UnitConfig
+from quota_advisor.model.unit import UnitConfig, UnitFile
 from quota_advisor.printable import printable
 
 MAX_PASSES = 5
@@ -83,10 +83,12 @@ def _unit_changes(inputs: Inputs, linted: Linted, relint: Relint) -> list[Change
 
 
 def _quadlets(files: dict[str, InputFile], wanted: fixes.Wanted) -> Iterator[UnitConfig]:
-    for path in {place.file for _, place in wanted}:
+    found: list[UnitFile] = []
+    for path in sorted({place.file for _, place in wanted}):
         if files[path].kind is FileKind.QUADLET:
             with contextlib.suppress(OSError):
-                yield quadlet_service(parse_unit_file(path, read_input(files[path])))
+                found.append(parse_unit_file(path, read_input(files[path])))
+    yield from (quadlet.service for quadlet in merge_quadlets(found))
 
 
 def _apply(planned: list[fixes.Fix], files: dict[str, InputFile], found: dict[str, Change]) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from quota_advisor.cli.lint_judge import Judge, Outcome, Tally, extend
 from quota_advisor.collect.lint_inputs import FileKind, InputFile, read_input, reason
-from quota_advisor.collect.lint_units import merge_units, quadlet_service, slices_above
+from quota_advisor.collect.lint_quadlets import merge_quadlets
+from quota_advisor.collect.lint_units import merge_units, slices_above
 from quota_advisor.documents.unit_file import parse_unit_file
 from quota_advisor.engine import Plan, Scope, run
 from quota_advisor.model.lint import UnitCase
@@ -22,11 +23,14 @@ def judge_units(
     """Add what the rules say of unit files and quadlets, and return the merged units."""
     units: list[UnitConfig] = []
     for group in merge_units(_read(files, FileKind.UNIT, outcome)):
-        _judge_group(group, judge, outcome)
+        known = {unit.name: unit for unit in group}
+        cases = [UnitCase(unit, slices_above(unit, known)) for unit in group]
+        _judge(((case.unit.files, _unit_scopes(case)) for case in cases), judge, outcome)
+        for unit in group:
+            _count(unit, outcome.tally)
         units += group
-    for file in _read(files, FileKind.QUADLET, outcome):
-        scopes = list(_quadlet_scopes(file))
-        extend(outcome.results, run(scopes, judge.plan(file.path), judge.config))
+    quadlets = merge_quadlets(_read(files, FileKind.QUADLET, outcome))
+    _judge(((quadlet.files, _quadlet_scopes(quadlet)) for quadlet in quadlets), judge, outcome)
     return tuple(units)
 
 
@@ -39,28 +43,30 @@ def _read(files: Sequence[InputFile], kind: FileKind, outcome: Outcome) -> Itera
                 outcome.problems.append(Problem(subject=file.path, reason=reason(error)))
 
 
-def _judge_group(units: Sequence[UnitConfig], judge: Judge, outcome: Outcome) -> None:
-    """Judge the units of one tree, those with the same rules together."""
-    known = {unit.name: unit for unit in units}
+def _judge(
+    judged: Iterable[tuple[tuple[UnitFile, ...], Iterator[Scope]]], judge: Judge, outcome: Outcome
+) -> None:
+    """Judge what shares files, those with the same rules together."""
     groups: dict[Plan, list[Scope]] = {}
-    for unit in units:
-        plan = judge.plan(unit.files[-1].path if unit.files else unit.name)
-        comments = tuple(s for file in unit.files for s in file.suppressions)
-        case = UnitCase(unit, slices_above(unit, known))
-        groups.setdefault(plan, []).extend(_scopes(case, comments))
-        _count(unit, outcome.tally)
-    for plan, scopes in groups.items():
-        extend(outcome.results, run(scopes, plan, judge.config))
+    for files, scopes in judged:
+        groups.setdefault(judge.plan(files[-1].path), []).extend(scopes)
+    for plan, group in groups.items():
+        extend(outcome.results, run(group, plan, judge.config))
 
 
-def _scopes(case: UnitCase, comments: tuple[Suppression, ...]) -> Iterator[Scope]:
+def _unit_scopes(case: UnitCase) -> Iterator[Scope]:
+    comments = _comments(case.unit.files)
     yield Scope(case.unit, comments, shares_files=True)
     yield Scope(case, comments, is_measured=True, shares_files=True)
 
 
-def _quadlet_scopes(file: UnitFile) -> Iterator[Scope]:
-    yield Scope(Quadlet(file.path, file), file.suppressions)
-    yield from _scopes(UnitCase(quadlet_service(file), ()), file.suppressions)
+def _quadlet_scopes(quadlet: Quadlet) -> Iterator[Scope]:
+    yield Scope(quadlet, _comments(quadlet.files), shares_files=True)
+    yield from _unit_scopes(UnitCase(quadlet.service, ()))
+
+
+def _comments(files: tuple[UnitFile, ...]) -> tuple[Suppression, ...]:
+    return tuple(suppression for file in files for suppression in file.suppressions)
 
 
 def _count(unit: UnitConfig, tally: Tally) -> None:

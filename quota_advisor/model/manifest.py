@@ -16,7 +16,7 @@ from quota_advisor.model.source import Location
 from quota_advisor.model.suppression import Suppression
 
 if TYPE_CHECKING:
-    from quota_advisor.model.unit import UnitFile
+    from quota_advisor.model.unit import Assignment, UnitConfig, UnitFile
 
 
 class Scalar(NamedTuple):
@@ -404,16 +404,43 @@ class KubeletConfig(NamedTuple):
         return Location(file=self.file, line=where.line, column=where.column)
 
 
-class Quadlet(NamedTuple):
-    """A podman quadlet file (``.container``, ``.pod``, ``.kube`` …)."""
+QUADLET_SECTIONS = ("Container", "Pod", "Kube", "Volume", "Network", "Build", "Image")
+"""Sections that podman reads itself, each for a kind of file; systemd gets none of their keys."""
 
-    file: str
-    unit: UnitFile
+
+class Quadlet(NamedTuple):
+    """A podman quadlet (``.container``, ``.pod``, ``.kube`` …) with its drop-ins.
+
+    Attributes:
+        name: File name: ``web.container``; for drop-ins alone, what their directory is named for.
+        files: Its own, then the drop-ins in the order in which they apply.
+        service: What systemd gets of them.
+    """
+
+    name: str
+    files: tuple[UnitFile, ...]
+    service: UnitConfig
+
+    @property
+    def kind(self) -> str:
+        """The kind, as file names end."""
+        return self.name.rpartition(".")[2]
 
     @property
     def subject(self) -> Subject:
         """What a finding about it names."""
-        return Subject(kind="quadlet", name=self.file.rpartition("/")[2])
+        return Subject(kind="quadlet", name=self.name)
+
+    def values(self, section: str, key: str) -> list[Assignment]:
+        """Return the assignments of a key that count: an empty one takes back those before it."""
+        standing: list[Assignment] = []
+        for file in self.files:
+            for written in file.assignments:
+                if (written.section, written.key) == (section, key):
+                    standing.append(written)
+                    if not written.value:
+                        standing.clear()
+        return standing
 
 
 class NoteKind(StrEnum):

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from quota_advisor.collect.lint_units import merge_units, quadlet_service
+from quota_advisor.collect.lint_quadlets import merge_quadlets
+from quota_advisor.collect.lint_units import merge_units
 from quota_advisor.collect.root import HostRoot
 from quota_advisor.collect.unit_files import UnitFileReader
 from quota_advisor.documents.unit_file import parse_unit_file
@@ -109,6 +110,59 @@ def test_drop_ins_for_a_type_are_judged_with_the_units_that_they_apply_to() -> N
 )
 def test_a_quadlet_is_judged_as_the_service_that_it_becomes(path: str, name: str) -> None:
     file = parse_unit_file(path, b"[Container]\nCPUQuota=1%\n[Service]\nCPUQuota=2%\n")
-    unit = quadlet_service(file)
-    assert unit.name == name
-    assert [judged.assignment.value for judged in unit.judged] == ["2%"]
+    (quadlet,) = merge_quadlets([file])
+    assert quadlet.service.name == name
+    assert [judged.assignment.value for judged in quadlet.service.judged] == ["2%"]
+
+
+def quadlets(*paths: str) -> list[list[str]]:
+    return [[file.path for file in quadlet.files] for quadlet in merge_quadlets(parse(*paths))]
+
+
+def test_a_quadlet_has_its_drop_ins_from_the_same_directory_in_the_order_of_their_names() -> None:
+    found = quadlets(
+        "q/a-b.container",
+        "q/a-b.container.d/50.conf",
+        "q/a-.container.d/20.conf",
+        "q/container.d/10.conf",
+        "q/pod.d/10.conf",
+        "other/a-b.container.d/10.conf",
+        "q/c.pod",
+    )
+    drop_ins = ["q/container.d/10.conf", "q/a-.container.d/20.conf", "q/a-b.container.d/50.conf"]
+    assert found == [
+        ["other/a-b.container.d/10.conf"],
+        ["q/a-b.container", *drop_ins],
+        ["q/c.pod", "q/pod.d/10.conf"],
+    ]
+
+
+def test_of_drop_ins_with_one_name_the_most_specific_counts() -> None:
+    found = quadlets("a.container", "b.container", "container.d/1.conf", "a.container.d/1.conf")
+    assert found == [
+        ["a.container", "a.container.d/1.conf"],
+        ["b.container", "container.d/1.conf"],
+    ]
+
+
+def test_quadlets_of_an_image_have_the_directories_of_quadlet() -> None:
+    etc, usr = "image/etc/containers/systemd", "image/usr/share/containers/systemd"
+    paths = [f"{usr}/a.container", f"{etc}/a.container.d/1.conf"]
+    assert quadlets(*paths, f"{usr}/a.container.d/1.conf") == [paths]
+
+
+def test_an_instance_has_the_drop_ins_of_its_template() -> None:
+    template = ["a@.container", "a@.container.d/1.conf"]
+    found = quadlets(*template, "a@x.container", "a@x.container.d/2.conf")
+    own, general, specific = "a@x.container", template[1], "a@x.container.d/2.conf"
+    assert found == [template, [own, general, specific]]
+
+
+def test_drop_ins_without_their_quadlet_are_one_of_the_kind_of_their_directory() -> None:
+    merged = list(merge_quadlets(parse("q/web.container.d/1.conf", "q/pod.d/1.conf")))
+    assert {(q.name, q.kind) for q in merged} == {("web.container", "container"), ("pod", "pod")}
+
+
+def test_a_quadlet_whose_name_systemd_would_not_take_keeps_its_drop_ins() -> None:
+    paths = ["my app.container", "my app.container.d/1.conf"]
+    assert quadlets(*paths) == [paths]

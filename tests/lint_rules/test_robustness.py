@@ -11,18 +11,19 @@ from hypothesis import strategies as st
 
 from quota_advisor import checks
 from quota_advisor.catalog import load_catalog
+from quota_advisor.collect.lint_quadlets import merge_quadlets
 from quota_advisor.config import Config
 from quota_advisor.documents.reader import Document, read_manifest
+from quota_advisor.documents.unit_file import parse_unit_file
 from quota_advisor.engine import Scope, run
 from quota_advisor.model.finding import Finding
-from quota_advisor.model.lint import ComposeCase, LimitsPolicy, LintContext, PodCase
+from quota_advisor.model.lint import ComposeCase, LimitsPolicy, LintContext, PodCase, UnitCase
 from quota_advisor.model.manifest import (
     ComposeService,
     DocumentNote,
     KubeletConfig,
     LimitRange,
     Pod,
-    Quadlet,
     ResourceQuota,
 )
 
@@ -105,7 +106,7 @@ def judge(name: str, data: Any, context: LintContext) -> list[Finding]:
     scopes = [
         Scope(_case(found, context))
         for found in read_manifest(name, text.encode("utf-8", "surrogatepass"))
-        if isinstance(found, Pod | ComposeService | KubeletConfig | Quadlet | DocumentNote)
+        if isinstance(found, Pod | ComposeService | KubeletConfig | DocumentNote)
     ]
     results = run(scopes, PLAN, Config())
     assert results.errors == []
@@ -236,11 +237,28 @@ def test_kubelet_configurations(settings: dict[str, Any]) -> None:
     judge("kubelet.json", {**head, **settings}, LintContext())
 
 
+QUADLETS = st.text(alphabet="[]ContaierSvcPUQut=50%-g \n", max_size=60) | st.lists(
+    st.sampled_from(
+        ["[Container]", "[Service]", "[Pod]", "CPUQuota=50%", "CPUQuota=", "CgroupsMode=enabled"]
+    )
+    | st.sampled_from(
+        ["PodmanArgs=--cpus=0,5 \\", "PodmanArgs=--cpus 2 --cpu-quota=1", "PodmanArgs='--cpus"]
+    )
+    | st.sampled_from(
+        ["PodmanArgs=", "Environment=GOMAXPROCS=16 'A", "Exec=gunicorn -w 64", "--cpu-period"]
+    )
+).map("\n".join)
+
+
 @pytest.mark.parametrize("name", ["web.container", "web.pod", "web.kube"])
 @patient
-@given(text=st.text(alphabet="[]ContaierSvcPUQut=50%-g \n", max_size=60))
+@given(text=QUADLETS)
 def test_quadlets(name: str, text: str) -> None:
-    judge(name, text, LintContext())
+    own = parse_unit_file(name, text.encode())
+    drop_in = parse_unit_file(f"{name}.d/10.conf", text[::-1].encode())
+    for quadlet in merge_quadlets([own, drop_in]):
+        scopes = [Scope(quadlet), Scope(quadlet.service), Scope(UnitCase(quadlet.service, ()))]
+        assert run(scopes, PLAN, Config()).errors == []
 
 
 def test_a_tighter_limit_never_takes_a_thread_finding_away() -> None:
