@@ -17,7 +17,7 @@ MODULES = {
     "Host": ("demand", "node"),
     "KubeletConfig": ("kubelet",),
     "PodCase": ("admission", "bursts", "cpu_manager", "pod_amounts", "pods", "runtimes"),
-    "Quadlet": ("quadlets",),
+    "Quadlet": ("quadlet_limits", "quadlets"),
     "SameLimit": ("documents",),
     "SuppressionUse": ("suppressions",),
     "UnitCase": ("planned_units",),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from quota_advisor.catalog import Rule
+from quota_advisor.checks.podman_options import podman_options
 from quota_advisor.engine import Hit, Skip, Verdicts, check
 from quota_advisor.model.finding import Evidence, Recommendation, Severity
 from quota_advisor.model.manifest import QUADLET_SECTIONS, Quadlet
@@ -17,9 +18,8 @@ _TAKES_CPUS = ("Container", "Pod")
 """Sections whose PodmanArgs= reaches a command with a --cpus option."""
 
 _CPU_KEY = re.compile(r"(?i)cpu|allowedcpus|startupcpu")
-_CGROUPS = re.compile(r"--cgroups[= ](\S+)")
 _SERVICE_LIMITS = ("CPUQuota", "CPUQuotaPeriodSec", "AllowedCPUs")
-_INSIDE = ("split", "disabled")
+INSIDE = ("split", "disabled")
 """Cgroups modes that leave the container in the cgroup of the service."""
 
 
@@ -43,8 +43,8 @@ def quadlet_cpu_key(quadlet: Quadlet, _rule: Rule) -> Verdicts:
         kind = f"a .{quadlet.kind} file"
         yield Skip(f"where [Service] limits of {kind} apply depends on what it starts")
         return
-    mode = _cgroups_mode(quadlet)
-    for written in limits if mode not in _INSIDE else ():
+    mode = cgroups_mode(quadlet)
+    for written in limits if mode not in INSIDE else ():
         yield _does_not_reach(written, mode)
 
 
@@ -75,14 +75,11 @@ def _does_not_reach(written: Assignment, mode: str) -> Hit:
     )
 
 
-def _cgroups_mode(quadlet: Quadlet) -> str:
+def cgroups_mode(quadlet: Quadlet) -> str:
     """Return the mode that counts: arguments come last; quadlet's own default is split."""
     chosen = quadlet.values("Container", "CgroupsMode")
     mode = chosen[-1].value if chosen else "split"
-    for written in quadlet.values("Container", "PodmanArgs"):
-        if match := _CGROUPS.search(written.value):
-            mode = match[1]
-    return mode
+    return next((o.value for o in reversed(podman_options(quadlet, "--cgroups"))), mode)
 
 
 def _as_written(written: Assignment) -> Evidence:

@@ -22,10 +22,11 @@ USEC_KEYS = ("cpu_quota", "cpu_period")
 SMALLEST_CPUS = Decimal("0.01")
 """A smaller limit would be a quota below the kernel's 1 ms per 100 ms, which it refuses."""
 
-_NUMBER = re.compile(
-    r"[+-]?(?:[0-9]{1,12}(?:\.[0-9]{0,12})?|\.[0-9]{1,12})(?:[eE][+-]?[0-9]{1,2})?"
-)
-_INTEGER = re.compile(r"[+-]?[0-9]{1,15}")
+NUMBER = re.compile(r"[+-]?(?:[0-9]{1,12}(?:\.[0-9]{0,12})?|\.[0-9]{1,12})(?:[eE][+-]?[0-9]{1,2})?")
+"""A number of CPUs as engines take it: Go's ParseFloat, without what nobody writes."""
+
+INTEGER = re.compile(r"[+-]?[0-9]{1,15}")
+"""A number of microseconds."""
 
 
 class Unknown(NamedTuple):
@@ -55,7 +56,7 @@ def read_setting(key: str, scalar: Scalar) -> Value:
 
 
 def _read_cpus(key: str, text: str) -> Value:
-    if not _NUMBER.fullmatch(text):
+    if not NUMBER.fullmatch(text):
         return Bad("it is not a number of CPUs")
     value = Decimal(text)
     if value < 0:
@@ -66,7 +67,7 @@ def _read_cpus(key: str, text: str) -> Value:
 
 
 def _read_usec(key: str, text: str) -> Value:
-    if not _INTEGER.fullmatch(text):
+    if not INTEGER.fullmatch(text):
         # Some versions of compose take a duration here; only a plain number is certain.
         return Unknown(text) if re.fullmatch(r"[0-9.]+(us|ms|s)", text) else Bad("it is no integer")
     value = Decimal(text)

@@ -15,6 +15,7 @@ from quota_advisor.collect.lint_quadlets import merge_quadlets
 from quota_advisor.config import Config
 from quota_advisor.documents.reader import Document, read_manifest
 from quota_advisor.documents.unit_file import parse_unit_file
+from quota_advisor.documents.unit_merge import merge_unit
 from quota_advisor.engine import Scope, run
 from quota_advisor.model.finding import Finding
 from quota_advisor.model.lint import ComposeCase, LimitsPolicy, LintContext, PodCase, UnitCase
@@ -259,6 +260,22 @@ def test_quadlets(name: str, text: str) -> None:
     for quadlet in merge_quadlets([own, drop_in]):
         scopes = [Scope(quadlet), Scope(quadlet.service), Scope(UnitCase(quadlet.service, ()))]
         assert run(scopes, PLAN, Config()).errors == []
+
+
+COMMANDS = st.lists(
+    st.sampled_from(["docker", "podman", "run", "compose", "up", "start", "--cgroups", "split"])
+    | st.sampled_from(["/bin/sh", "-c", "env", "exec", ";", "&&", "A=1", "--cpus=1", "'", '"', "@"])
+    | st.text(max_size=3).filter(lambda text: "\n" not in text)
+).map(" ".join)
+
+
+@patient
+@given(COMMANDS, COMMANDS)
+def test_units_that_start_containers(prepare: str, command: str) -> None:
+    text = f"[Service]\nCPUQuota=50%\nExecStartPre={prepare}\nExecStart={command}\n"
+    file = parse_unit_file("web.service", text.encode("utf-8", "surrogatepass"))
+    scope = Scope(merge_unit("web.service", file))
+    assert run([scope], PLAN, Config()).errors == []
 
 
 def test_a_tighter_limit_never_takes_a_thread_finding_away() -> None:
