@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from quota_advisor.checks.exec_lines import command_words
+from quota_advisor.checks.exec_lines import LONGEST_QUOTED, command_words
 
 
 class Client(NamedTuple):
@@ -77,9 +77,9 @@ _DEEPEST = 3
 
 
 def clients(values: Iterable[str]) -> Iterator[Client]:
-    """Yield the container clients among the values of ``ExecStart=``."""
+    """Yield the container clients among the values of ``ExecStart=``, but for endless ones."""
     for value in values:
-        if _ANY_CLIENT.search(value):
+        if len(value) <= LONGEST_QUOTED and _ANY_CLIENT.search(value):
             yield from _in_command(command_words(value), _DEEPEST)
 
 

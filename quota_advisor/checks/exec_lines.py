@@ -13,6 +13,10 @@ COMMAND_PREFIXES = "@-:+!|"
 """What may stand before the program: whether failure counts, with which rights it runs …"""
 
 
+LONGEST_QUOTED = 16_384
+"""Quotes in longer values are not looked at: shlex takes a time that grows with their square."""
+
+
 def command_words(value: str) -> list[str]:
     """Return the words of an ``Exec…=`` value without what stands before the program."""
     command = value.lstrip(COMMAND_PREFIXES + " ")
@@ -37,6 +41,8 @@ def commands(unit: UnitConfig, key: str) -> list[str]:
 
 def split_words(value: str) -> list[str]:
     """Return the words of a value; where quotes are not closed, what spaces set apart."""
+    if len(value) > LONGEST_QUOTED:
+        return value.split()
     try:
         return shlex.split(value)
     except ValueError:

@@ -21,12 +21,17 @@ class PodmanOption(NamedTuple):
     Attributes:
         name: With its dashes.
         value: As text.
-        at: Place of the value.
+        written: The assignment that it stands in.
     """
 
     name: str
     value: str
-    at: Location
+    written: Assignment
+
+    @property
+    def at(self) -> Location:
+        """Place of the value."""
+        return place(self.written, self.name, self.value)
 
     @property
     def text(self) -> str:
@@ -45,7 +50,7 @@ def podman_options(quadlet: Quadlet, *names: str, section: str = "Container") ->
             name, equals, value = word.partition("=")
             if name in names:
                 value = value if equals else following
-                found.append(PodmanOption(name, value, place(written, name, value)))
+                found.append(PodmanOption(name, value, written))
     return found
 
 

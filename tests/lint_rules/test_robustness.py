@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -93,6 +94,9 @@ CONTEXTS = st.builds(
     kubernetes_version=st.none() | st.tuples(st.just(1), st.integers(0, 40)),
 )
 PLAN = checks.plan(load_catalog())
+
+LONG_SECONDS = 5
+"""Reading a megabyte takes a fraction of a second; with the square of its length, half a minute."""
 
 patient = settings(deadline=None, suppress_health_check=(HealthCheck.too_slow,))
 """A busy machine is no failure."""
@@ -286,3 +290,20 @@ def test_a_tighter_limit_never_takes_a_thread_finding_away() -> None:
         findings = judge("pod.json", pod_object({"containers": [container]}), LintContext())
         found.append(any(f.rule == "threads-exceed-limit" for f in findings))
     assert found == sorted(found)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "docker run " + "-" * 900_000,
+        '/bin/sh -c "' + "docker run x; " * 60_000 + '"',
+        '/bin/sh -c "' + "(;&|" * 200_000 + ' docker"',
+    ],
+    ids=["one word", "many commands", "separators"],
+)
+def test_an_endless_command_takes_no_endless_time(value: str) -> None:
+    text = f"[Service]\nCPUQuota=50%\nExecStart={value}\n"
+    unit = merge_unit("web.service", parse_unit_file("web.service", text.encode()))
+    begun = time.process_time()
+    assert run([Scope(unit), Scope(UnitCase(unit, ()))], PLAN, Config()).errors == []
+    assert time.process_time() - begun < LONG_SECONDS
