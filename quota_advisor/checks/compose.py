@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from quota_advisor.catalog import Rule
 from quota_advisor.checks.compose_amounts import amounts, cpus_text, elsewhere, number
-from quota_advisor.checks.runtimes import allowed_count, busy_text, fewer_threads
+from quota_advisor.checks.runtimes import busy_text, fewer_threads, too_many
 from quota_advisor.checks.thread_counts import thread_counts
 from quota_advisor.documents.compose_keys import SERVICE_KEYS
 from quota_advisor.documents.compose_values import (
@@ -23,8 +23,7 @@ from quota_advisor.model.finding import Evidence, Recommendation, Severity
 from quota_advisor.model.limit import DEFAULT_PERIOD_USEC
 from quota_advisor.model.lint import ComposeCase
 from quota_advisor.model.manifest import ComposeService, ExtendsFault, UnknownKey
-from quota_advisor.model.qos import MILLI, kubelet_limit
-from quota_advisor.sim.stall import worst_stall
+from quota_advisor.model.qos import MILLI
 
 _LIMITS = ("cpus", LIMIT, *USEC_KEYS)
 
@@ -73,11 +72,7 @@ def compose_threads_exceed_cpus(case: ComposeCase, rule: Rule) -> Verdicts:
         yield Skip("its limits contradict each other, so that none of them is known to hold")
         return
     millicores = math.ceil(limits[0] * MILLI)
-    for count in counts:
-        allowed = allowed_count(count, millicores, rule)
-        stall = worst_stall(kubelet_limit(millicores), count.number, count.number)
-        if count.number <= allowed or stall is None:
-            continue
+    for count, allowed, stall in too_many(counts, millicores, rule):
         yield Hit(
             message=(
                 f"{count.setting} of {count.number} exceeds the limit of"

@@ -252,10 +252,15 @@ class PodCpu:
             return self.pod.at(scalar)
         return self.pod.at(self.pod.place if cpu is None else cpu.container.resources.place)
 
+    @property
+    def node_cpus(self) -> int | None:
+        """The CPUs of the node, None where its size is not known."""
+        node = self.case.context.node_millicores
+        return None if node is None else max(node // MILLI, 1)
+
     def cpus_for(self, threads: int) -> int:
         """Return the CPUs that threads can run on: of the node, or enough if it is not known."""
-        node = self.case.context.node_millicores
-        return threads if node is None else max(node // MILLI, 1)
+        return self.node_cpus or threads
 
     def stall(self, millicores: int, threads: int) -> Stall | None:
         """Return what a limit does to threads that are all busy."""

@@ -19,17 +19,16 @@ from quota_advisor.checks.compose_amounts import text as number_text
 from quota_advisor.checks.exec_lines import split_words
 from quota_advisor.checks.podman_options import PodmanOption, place, podman_options
 from quota_advisor.checks.quadlets import INSIDE, cgroups_mode
-from quota_advisor.checks.runtimes import allowed_count, busy_text, fewer_threads
+from quota_advisor.checks.runtimes import busy_text, fewer_threads, too_many
 from quota_advisor.checks.thread_counts import thread_counts
 from quota_advisor.documents.compose_values import INTEGER, NUMBER
 from quota_advisor.engine import Hit, Skip, Verdicts, check
 from quota_advisor.model.finding import Evidence, Recommendation, Severity
 from quota_advisor.model.limit import DEFAULT_PERIOD_USEC, Bandwidth
 from quota_advisor.model.manifest import Quadlet, Scalar
-from quota_advisor.model.qos import MILLI, kubelet_limit
+from quota_advisor.model.qos import MILLI
 from quota_advisor.model.source import Location
 from quota_advisor.model.unit import Assignment
-from quota_advisor.sim.stall import worst_stall
 
 _USEC_OPTIONS = ("--cpu-quota", "--cpu-period")
 _OPTIONS = ("--cpus", *_USEC_OPTIONS)
@@ -81,11 +80,7 @@ def quadlet_threads_exceed_cpus(quadlet: Quadlet, rule: Rule) -> Verdicts:
     if cpus is None:
         return
     millicores = math.ceil(cpus * MILLI)
-    for count in counts:
-        allowed = allowed_count(count, millicores, rule)
-        stall = worst_stall(kubelet_limit(millicores), count.number, count.number)
-        if count.number <= allowed or stall is None:
-            continue
+    for count, allowed, stall in too_many(counts, millicores, rule):
         yield Hit(
             message=(
                 f"{count.setting} of {count.number} exceeds the limit of {cpus_text(cpus)}:"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from quota_advisor.catalog import Rule
 from quota_advisor.checks.amounts import cpu_amount
@@ -27,7 +28,7 @@ from quota_advisor.model.qos import (
     MILLI,
     kubelet_limit,
 )
-from quota_advisor.sim.stall import Stall
+from quota_advisor.sim.stall import Stall, worst_stall
 from quota_advisor.units import format_usec
 
 MIN_ALLOWED_COUNT = 2
@@ -41,11 +42,7 @@ def threads_exceed_limit(case: PodCase, rule: Rule) -> Verdicts:
     """Compare numbers of threads that are written down with the limit that feeds them."""
     pod = pod_cpu(case)
     for cpu, cap, counts in pod.held:
-        for count in counts:
-            allowed = allowed_count(count, cap, rule)
-            stall = pod.stall(cap, count.number)
-            if count.number <= allowed or stall is None:
-                continue
+        for count, allowed, stall in too_many(counts, cap, rule, pod.node_cpus):
             yield Hit(
                 message=(
                     f"{count.setting} of {count.number} in {cpu.label} exceeds its CPU limit of"
@@ -136,6 +133,39 @@ def thread_count_divisor(case: PodCase, _rule: Rule) -> Verdicts:
             )
         elif cpu is not None and limit and limit % MILLI:
             yield _rounded_up(pod, name, ref, cpu)
+
+
+class Excess(NamedTuple):
+    """A number of threads above what suits a limit.
+
+    Attributes:
+        threads: The number, and where it is written.
+        allowed: The highest number that does.
+        stall: What the limit does to them when all are busy.
+    """
+
+    threads: ThreadCount
+    allowed: int
+    stall: Stall
+
+
+def too_many(
+    counts: Iterable[ThreadCount], millicores: int, rule: Rule, cpus: int | None = None
+) -> Iterator[Excess]:
+    """Yield the numbers of threads that are too high for a limit.
+
+    Args:
+        counts: All that are written down.
+        millicores: The limit.
+        rule: Has the options that say how many suit a CPU.
+        cpus: That threads can run on; as many as there are threads where it is not known.
+    """
+    for count in counts:
+        allowed = allowed_count(count, millicores, rule)
+        if count.number > allowed:
+            stall = worst_stall(kubelet_limit(millicores), count.number, cpus or count.number)
+            if stall is not None:
+                yield Excess(count, allowed, stall)
 
 
 def allowed_count(count: ThreadCount, millicores: int, rule: Rule) -> int:
