@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from quota_advisor.catalog import Rule
 from quota_advisor.checks.amounts import cpu_amount
-from quota_advisor.engine import Hit, Verdicts, check
+from quota_advisor.engine import Hit, Skip, Verdicts, check
 from quota_advisor.model.cpu_manager import (
     ALPHA_OPTIONS,
     BY_SOCKET,
@@ -85,17 +85,19 @@ def cfs_period_needs_gate(config: KubeletConfig, _rule: Rule) -> Verdicts:
         problem = f"cpuCFSQuotaPeriod {written.text!r} is no duration such as 100ms"
         yield _hit(config, written, f"{problem}: the kubelet does not start", "remove the key")
         return
+    if usec == DEFAULT_PERIOD_USEC:
+        return
     evidence = (Evidence(label="period", value=usec, unit="usec", threshold=DEFAULT_PERIOD_USEC),)
-    if not _is_on(config.settings.get(f"{_GATES}CustomCPUCFSQuotaPeriod")):
-        if usec != DEFAULT_PERIOD_USEC:
-            yield Hit(
-                message=(
-                    f"cpuCFSQuotaPeriod of {written.text} needs the feature gate"
-                    " CustomCPUCFSQuotaPeriod, which is off: the kubelet does not start"
-                ),
-                location=config.at(written),
-                evidence=evidence,
-            )
+    gate = _gate(config, "CustomCPUCFSQuotaPeriod")
+    if gate is False:
+        yield Hit(
+            message=(
+                f"cpuCFSQuotaPeriod of {written.text} needs the feature gate"
+                " CustomCPUCFSQuotaPeriod, which is off: the kubelet does not start"
+            ),
+            location=config.at(written),
+            evidence=evidence,
+        )
     elif not MIN_QUOTA_USEC <= usec <= MAX_PERIOD_USEC:
         yield Hit(
             message=(
@@ -106,6 +108,8 @@ def cfs_period_needs_gate(config: KubeletConfig, _rule: Rule) -> Verdicts:
             evidence=evidence,
             recommendation=Recommendation(summary="leave it at 100ms"),
         )
+    elif gate is None:
+        yield _elsewhere("the feature gate CustomCPUCFSQuotaPeriod")
 
 
 @check(KubeletConfig)
@@ -132,12 +136,12 @@ class _Reserved(NamedTuple):
     at: Scalar | None
 
 
-def _option_hits(
-    config: KubeletConfig, options: dict[str, Scalar], *, is_static: bool
-) -> Iterator[Hit]:
+def _option_hits(config: KubeletConfig, options: dict[str, Scalar], *, is_static: bool) -> Verdicts:
     """Yield what is wrong with the options of the static policy."""
     policy = config.settings.get("cpuManagerPolicy")
-    if options and not is_static and (policy is None or policy.text in ("none", "")):
+    if options and policy is None and config.partial:
+        yield _elsewhere("cpuManagerPolicy")
+    elif options and not is_static and (policy is None or policy.text in ("none", "")):
         unless = " unless a flag sets the policy" if policy is None else ""
         text = "cpuManagerPolicyOptions need cpuManagerPolicy: static: the kubelet does not start"
         first = next(iter(options.values()))
@@ -158,9 +162,12 @@ def _option_hits(
     yield from _gate_hits(config, {name: options[name] for name in on if name in ALPHA_OPTIONS})
 
 
-def _gate_hits(config: KubeletConfig, alpha: dict[str, Scalar]) -> Iterator[Hit]:
+def _gate_hits(config: KubeletConfig, alpha: dict[str, Scalar]) -> Verdicts:
     gate = "CPUManagerPolicyAlphaOptions"
-    if _is_on(config.settings.get(_GATES + gate)):
+    is_on = _gate(config, gate)
+    if is_on is None and alpha:
+        yield _elsewhere(f"the feature gate {gate}")
+    if is_on is not False:
         return
     for name, value in alpha.items():
         yield Hit(
@@ -192,10 +199,12 @@ def _reservation_hits(config: KubeletConfig) -> Iterator[Hit]:
             yield _hit(config, listed, text, "keep one of the two")
 
 
-def _static_hits(config: KubeletConfig, policy: Scalar, topology: Scalar | None) -> Iterator[Hit]:
+def _static_hits(config: KubeletConfig, policy: Scalar, topology: Scalar | None) -> Verdicts:
     """Yield what the static policy lacks."""
     reserved = _reserved(config)
-    if reserved.millicores == 0:
+    if reserved.millicores == 0 and config.partial:
+        yield _elsewhere("a reservation of CPUs")
+    elif reserved.millicores == 0:
         yield Hit(
             message=(
                 "the static policy reserves no CPU for the system: the kubelet does not start"
@@ -210,6 +219,8 @@ def _static_hits(config: KubeletConfig, policy: Scalar, topology: Scalar | None)
     if topology is not None and numa and by_socket is not None and _is_on(by_socket):
         text = f"{BY_SOCKET} excludes topologyManagerPolicy single-numa-node"
         yield _hit(config, by_socket, f"{text}: the kubelet does not start", "keep one of the two")
+    if topology is None and config.partial:
+        return
     if topology is None or topology.text in ("none", ""):
         yield Hit(
             message=(
@@ -248,6 +259,18 @@ def _hit(config: KubeletConfig, at: Scalar, message: str, advice: str) -> Hit:
         evidence=(Evidence(label="as written", value=at.text),),
         recommendation=Recommendation(summary=advice),
     )
+
+
+def _elsewhere(what: str) -> Skip:
+    return Skip(f"{what} may stand elsewhere: this is a part of the kubelet's configuration")
+
+
+def _gate(config: KubeletConfig, name: str) -> bool | None:
+    """Return whether a gate is on; None where the rest of the configuration says so."""
+    written = config.settings.get(_GATES + name)
+    if written is not None:
+        return _is_on(written)
+    return None if config.partial else False
 
 
 def _is_on(value: Scalar | None) -> bool:

@@ -34,6 +34,7 @@ _UNIT = re.compile(rf"[^/]+\.(?:{_UNIT_TYPES})")
 _DROP_IN_DIRECTORY = re.compile(rf"(?:[^/]+\.)?(?:{_UNIT_TYPES})\.d")
 _QUADLET = re.compile(r"[^/]+\.(?:container|pod|kube|volume|network|build|image)")
 _QUADLET_DIRECTORY = re.compile(r"(?:[^/]+\.)?(?:container|pod|kube|volume|network|build|image)\.d")
+_KUBELET_DIRECTORY = re.compile(r"(?:.*/)?(?:[^/]*kubelet[^/]*|kubelet/[^/]+)\.d")
 _MANIFEST_SUFFIXES = (".yaml", ".yml", ".json")
 _SECTION = re.compile(
     rb"(?:[ \t]*(?:[#;][^\n]*)?\r?\n)*[ \t]*\[([A-Za-z][A-Za-z0-9-]*)\][ \t\r]*\n"
@@ -120,12 +121,17 @@ def kind_by_name(path: str) -> FileKind | None:
     if _QUADLET.fullmatch(name):
         return FileKind.QUADLET
     if name.endswith(".conf") and not name.startswith("."):
-        parent = directory.rpartition("/")[2]
-        if _DROP_IN_DIRECTORY.fullmatch(parent):
-            return FileKind.UNIT
-        if _QUADLET_DIRECTORY.fullmatch(parent):
-            return FileKind.QUADLET
+        return _kind_of_drop_in(directory)
     return None
+
+
+def _kind_of_drop_in(directory: str) -> FileKind | None:
+    parent = directory.rpartition("/")[2]
+    if _DROP_IN_DIRECTORY.fullmatch(parent):
+        return FileKind.UNIT
+    if _QUADLET_DIRECTORY.fullmatch(parent):
+        return FileKind.QUADLET
+    return FileKind.MANIFEST if _KUBELET_DIRECTORY.fullmatch(directory) else None
 
 
 def kind_by_content(head: bytes) -> FileKind:

@@ -17,9 +17,11 @@ import quota_advisor
 from quota_advisor.documents.split import (
     AMOUNT_KEYS,
     KNOWN_KINDS,
+    KUBELET_KIND,
     OTHER_WORDS,
     POD_WORDS,
     TEMPLATE_WORDS,
+    WITH_TEXTS,
     Interest,
     Part,
 )
@@ -36,11 +38,17 @@ _ASK, _READ_KEY, _READ, _LEAVE, _KIND_SKIP, _KIND_READ = range(1, 7)
 READ_ALL = ((b"", _READ),)
 """Words that are in every document."""
 
+_KINDS = {
+    kind: _KIND_READ if held is Interest.PODS else _KIND_SKIP for kind, held in KNOWN_KINDS.items()
+}
 _WORDS = (
-    *((kind, _KIND_READ if i is Interest.PODS else _KIND_SKIP) for kind, i in KNOWN_KINDS.items()),
+    *((kind, use) for kind, use in _KINDS.items() if kind != WITH_TEXTS),
+    # What comes first counts: it is looked for in no document of the kinds above.
+    (KUBELET_KIND, _LEAVE),
+    (WITH_TEXTS, _KINDS[WITH_TEXTS]),
     *((word, _READ) for word in POD_WORDS),
     *((word, _READ_KEY) for word in AMOUNT_KEYS),
-    *((word, _LEAVE) for word in OTHER_WORDS),
+    *((word, _LEAVE) for word in OTHER_WORDS if word != KUBELET_KIND),
     *((word, _ASK) for word in TEMPLATE_WORDS),
 )
 

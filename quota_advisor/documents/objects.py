@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from quota_advisor.documents.kubelets import KubeletText, read_configuration, read_held
 from quota_advisor.documents.pods import (
     POD_PATHS,
     SPEC_LISTS,
@@ -28,11 +29,9 @@ from quota_advisor.model.manifest import (
     Scalar,
 )
 
-KubeObject = PodReading | LimitRange | ResourceQuota | KubeletConfig
+KubeObject = PodReading | LimitRange | ResourceQuota | KubeletConfig | KubeletText
 
-_SKIPPED_KINDS = frozenset(
-    ("CustomResourceDefinition", "ConfigMap", "Secret", "Kustomization", "Component")
-)
+_SKIPPED_KINDS = frozenset(("CustomResourceDefinition", "Secret", "Kustomization", "Component"))
 _POLICY_GROUPS = ("kyverno.io", "gatekeeper.sh")
 """Groups whose objects hold patterns of pods, not pods."""
 
@@ -71,12 +70,15 @@ def _read_object(source: Source, root: Mapping, waiting: list[Node]) -> Iterator
     elif kind == "ResourceQuota":
         yield _resource_quota(source.file, root)
     elif kind == "KubeletConfiguration":
-        settings = dict(_settings(root))
-        yield KubeletConfig(source.file, settings, source.suppressions, place(root))
+        yield read_configuration(source, root)
+    elif kind == "ConfigMap":
+        # Texts that look like objects are not what the cluster holds, but for one of the kubelet.
+        yield from read_held(source, root)
     elif kind in POD_PATHS:
         if reading := _read_known(source, root, kind):
             yield reading
     else:
+        yield from read_held(source, root)
         yield from _find_pods(source, root, waiting)
 
 
@@ -154,18 +156,3 @@ def _resource_quota(file: str, root: Mapping) -> ResourceQuota:
             limit = scalar(hard.get("limits.cpu"))
             request = scalar(hard.get("requests.cpu")) or scalar(hard.get("cpu"))
     return ResourceQuota(file, namespace, name, limit, request, place(root))
-
-
-def _settings(root: Mapping) -> Iterator[tuple[str, Scalar]]:
-    """Yield every scalar that has a value by its dotted path."""
-    waiting: list[tuple[str, Node]] = [("", root)]
-    while waiting:
-        path, node = waiting.pop()
-        prefix = f"{path}." if path else ""
-        if type(node) is dict:
-            waiting.extend((prefix + key, node[key]) for key in reversed(node) if key)
-        elif is_list(node):
-            items = enumerate(node[2:])
-            waiting.extend(reversed([(f"{path}[{index}]", item) for index, item in items]))
-        elif value := scalar(node):
-            yield path, value

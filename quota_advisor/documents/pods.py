@@ -88,7 +88,7 @@ class Source(NamedTuple):
     Attributes:
         file: Path as given by the user.
         suppressions: Its suppression comments.
-        patch: It has directives of a strategic merge patch.
+        patch: It is a patch by its directives, or by the name of its file.
     """
 
     file: str

@@ -9,10 +9,17 @@ from typing import TYPE_CHECKING
 from quota_advisor.documents.compose import is_compose
 from quota_advisor.documents.helm_values import as_object, is_values
 from quota_advisor.documents.json_tree import NotJsonError, read_json
+from quota_advisor.documents.kubelets import (
+    KubeletText,
+    is_drop_in,
+    is_kubeadm_patch,
+    read_configuration,
+)
 from quota_advisor.documents.native_tree import native_reader
-from quota_advisor.documents.objects import read_objects
+from quota_advisor.documents.objects import KubeObject, read_objects
 from quota_advisor.documents.pods import PodReading, Source
 from quota_advisor.documents.split import (
+    KUBELET_WORDS,
     Interest,
     Part,
     documents,
@@ -24,7 +31,13 @@ from quota_advisor.documents.split import (
 from quota_advisor.documents.suppressions import MARK, from_comments
 from quota_advisor.documents.templates import YTT, place_on_line
 from quota_advisor.documents.text import to_utf8, without_marks
-from quota_advisor.documents.tree import BrokenDocumentError, Node, PlaceWantedError, Tree
+from quota_advisor.documents.tree import (
+    BrokenDocumentError,
+    Node,
+    PlaceWantedError,
+    Tree,
+    is_object,
+)
 from quota_advisor.model.manifest import (
     ComposeService,
     DocumentNote,
@@ -42,7 +55,7 @@ if TYPE_CHECKING:
 Document = Pod | LimitRange | ResourceQuota | ComposeService | KubeletConfig | DocumentNote
 
 _JSON_START = re.compile(rb"\s*(\{\s*[\"}]|\[\s*[\[{\]])")
-_WORTH_PARSING = (b"ontainers", b'"services"', b"LimitRange", b"ResourceQuota", b"KubeletConf")
+_WORTH_PARSING = (b"ontainers", b'"services"', b"LimitRange", b"ResourceQuota", *KUBELET_WORDS)
 _HEAD_BYTES = 8192
 _PATCH = b"$patch"
 
@@ -108,6 +121,10 @@ class _File:
         self._templates = False
         self._patch = self._comments = self._ytt = False
         self._values = is_values(name)
+        self._part = whole(b"")
+        self._lines: list[bytes] = []
+        self._kubeadm = is_kubeadm_patch(name)
+        self._patch_file = self._kubeadm or is_drop_in(name)
 
     def read_whole(self, data: bytes) -> Iterator[Document]:
         """Yield what is in a file except its compose documents."""
@@ -123,7 +140,7 @@ class _File:
 
     def read(self, data: bytes, part: Part) -> Iterator[Document]:
         """Yield what is in some documents except those of compose."""
-        self.data = data
+        self.data, self._part = data, part
         self._patch, self._comments, self._ytt = _PATCH in data, MARK in data, YTT in data
         if _JSON_START.match(self.data, part.start, part.end):
             try:
@@ -174,7 +191,7 @@ class _File:
         if not worth and not may_hold_amounts(raw, 0, len(raw)):
             # JSON or not, it is skipped as cheaply as any other text.
             raise NotJsonError
-        patch = _PATCH in raw
+        patch = self._patch_file or _PATCH in raw
         prune = not any(word in raw for word in _WORTH_PARSING[1:])
         native = native_reader() if prune else None
         found = None if native is None else native.read_json(self.data, part)
@@ -229,6 +246,7 @@ class _File:
     def _source(self, part: Part) -> Source:
         """Return what is known of a document that could be read."""
         patch = self._patch and self.data.find(_PATCH, part.start, part.end) >= 0
+        patch = patch or self._patch_file
         comments: tuple[Suppression, ...] = ()
         if self._comments and self.data.find(MARK, part.start, part.end) >= 0:
             data = without_marks(self.data[part.start : part.end])
@@ -255,13 +273,35 @@ class _File:
     def _objects(self, source: Source, root: Node) -> Iterator[Document]:
         values = as_object(root) if self._values else None
         # All of them before the first is handed on: reading may have to begin again.
-        for found in list(read_objects(source, root if values is None else values)):
-            if not isinstance(found, PodReading):
+        for found in list(self._found(source, root if values is None else values)):
+            if isinstance(found, PodReading):
+                if found.template is not None:
+                    yield from self._render_first(found.template.line, found.template.column)
+                yield found.pod
+            elif isinstance(found, KubeletText):
+                yield from self._kubelet_text(found)
+            else:
                 yield found
-                continue
-            if found.template is not None:
-                yield from self._render_first(found.template.line, found.template.column)
-            yield found.pod
+
+    def _found(self, source: Source, root: Node) -> Iterator[KubeObject]:
+        if self._kubeadm and type(root) is dict and not is_object(root):
+            # Such a patch need not say of what kind it is.
+            yield read_configuration(source, root)
+        else:
+            yield from read_objects(source, root)
+
+    def _kubelet_text(self, held: KubeletText) -> Iterator[Document]:
+        # Hardly any input holds such texts.
+        from quota_advisor.documents.kubelet_texts import read_text  # noqa: PLC0415
+
+        if not self._lines:
+            self._lines = self.data[self._part.start : self._part.end].split(b"\n")
+        found = read_text(held, self._lines, self._part.line)
+        if isinstance(found, str):
+            place = (held.at.line, held.at.column)
+            yield DocumentNote(self.name, NoteKind.SKIPPED, found, *place)
+        elif found is not None:
+            yield found
 
     # ---- what cannot be read
 

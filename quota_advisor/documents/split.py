@@ -92,7 +92,18 @@ KNOWN_KINDS = {
 }
 """What documents of a kind can hold, whatever words are in them."""
 
-_EXACT_KINDS = (b"LimitRange", b"ResourceQuota", b"KubeletConfiguration")
+WITH_TEXTS = b"ConfigMap"
+"""A known kind whose texts can be a kubelet's configuration."""
+
+KUBELET_KIND = b"KubeletConfiguration"
+
+KUBELET_WORDS = (KUBELET_KIND, b"ManagerPolicy", b"cpuCFSQuota")
+"""Without any of these a document says hardly anything of a kubelet that is judged.
+
+Each is looked for in most documents: a list of reserved CPUs without a policy is not worth a word.
+"""
+
+_EXACT_WORDS = (b"LimitRange", b"ResourceQuota", *KUBELET_WORDS)
 _KIND = re.compile(rb"""["']?([A-Za-z]+)["']?[ \t\r]*(?:#|\n|\Z)""")
 _TEMPLATE_LINE = re.compile(
     rb"^\{[{%]|^[ ]*(?:- +)*(?:\{[{%]|[\w./\"'$-]+:[ ]+\{[{%])",
@@ -108,7 +119,7 @@ AMOUNT_KEYS = (b"cpu", b"CPU")
 
 _AMOUNT_KEY = re.compile(rb"(?:%s)[A-Za-z \t\r\"']{0,8}:" % b"|".join(AMOUNT_KEYS))
 
-OTHER_WORDS = (*_EXACT_KINDS, b"services:", b'"services"')
+OTHER_WORDS = (*_EXACT_WORDS, b"services:", b'"services"')
 """Without any of these it can hold nothing else that is judged."""
 
 TEMPLATE_WORDS = (b"{{", b"{%")
@@ -123,8 +134,9 @@ def interest(data: bytes, part: Part) -> Interest:
     start, end = part.start, part.end
     kind = _kind(data, start, end)
     if kind in KNOWN_KINDS:
-        return KNOWN_KINDS[kind]
-    if any(data.find(word, start, end) >= 0 for word in _EXACT_KINDS):
+        has_text = kind == WITH_TEXTS and data.find(KUBELET_KIND, start, end) >= 0
+        return Interest.ANYTHING if has_text else KNOWN_KINDS[kind]
+    if any(data.find(word, start, end) >= 0 for word in _EXACT_WORDS):
         return Interest.ANYTHING
     if not kind and _has_services(data, start, end):
         return Interest.ANYTHING

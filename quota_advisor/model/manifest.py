@@ -381,23 +381,28 @@ _FILED = FileScalar | WrongShape | UnresolvedExtends | UnknownKey
 
 
 class KubeletConfig(NamedTuple):
-    """A KubeletConfiguration.
+    """A KubeletConfiguration, or a part of one.
 
     Attributes:
         settings: Every scalar by its dotted path, for example
             ``cpuManagerPolicyOptions.full-pcpus-only``.
         place: Of its first key.
+        partial: A drop-in, a patch, or what an object of another kind holds: what it does not say
+            may stand elsewhere.
+        holder: The object of another kind.
     """
 
     file: str
     settings: Mapping[str, Scalar]
     suppressions: tuple[Suppression, ...]
     place: Place
+    partial: bool = False
+    holder: Subject | None = None
 
     @property
     def subject(self) -> Subject:
         """What a finding about it names."""
-        return Subject(kind="KubeletConfiguration", name=self.file)
+        return self.holder or Subject(kind="KubeletConfiguration", name=self.file)
 
     def at(self, where: Scalar | Place) -> Location:
         """Return a place in the file."""

@@ -240,6 +240,7 @@ def test_compose_services(service: dict[str, Any]) -> None:
 def test_kubelet_configurations(settings: dict[str, Any]) -> None:
     head = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"}
     judge("kubelet.json", {**head, **settings}, LintContext())
+    judge("kubeletconfiguration.json", settings, LintContext())
 
 
 QUADLETS = st.text(alphabet="[]ContaierSvcPUQut=50%-g \n", max_size=60) | st.lists(
