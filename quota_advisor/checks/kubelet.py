@@ -266,10 +266,12 @@ def _elsewhere(what: str) -> Skip:
 
 
 def _gate(config: KubeletConfig, name: str) -> bool | None:
-    """Return whether a gate is on; None where the rest of the configuration says so."""
+    """Return whether an alpha gate is on; None where the rest of the configuration says so."""
     written = config.settings.get(_GATES + name)
     if written is not None:
         return _is_on(written)
+    if _is_on(config.settings.get(f"{_GATES}AllAlpha")):
+        return True
     return None if config.partial else False
 
 
