@@ -11,6 +11,8 @@ from quota_advisor.documents.yaml_tree import read_yaml
 from quota_advisor.model.manifest import KubeletConfig, Scalar
 
 _HEADER = re.compile(r"\|[-+1-9]{0,2}[ \t]*(?:#.*)?\r?")
+_MAX_HEAD = 1000
+"""A longer line is not looked through for each of the many texts that may stand on it."""
 
 
 def read_text(held: KubeletText, lines: list[bytes], first: int) -> KubeletConfig | str | None:
@@ -44,8 +46,10 @@ def _written(at: Scalar, lines: list[bytes], first: int) -> bytes | None:
     index = at.line - first
     own = at.text.rstrip("\n").split("\n")
     body = lines[index + 1 : index + 1 + len(own)]
-    header = lines[index].decode("utf-8", "replace")[at.column - 1 :] if index < len(lines) else ""
-    if not _HEADER.fullmatch(header) or len(body) < len(own):
+    head = lines[index] if index < len(lines) else b""
+    if len(head) > _MAX_HEAD or len(body) < len(own):
+        return None
+    if not _HEADER.fullmatch(head.decode("utf-8", "replace")[at.column - 1 :]):
         return None
     indents = {_indent(raw, line) for raw, line in zip(body, own, strict=True) if line.strip()}
     return b"\n".join(body) + b"\n" if len(indents) == 1 and None not in indents else None

@@ -163,13 +163,20 @@ def test_a_text_in_json_is_said_not_to_be_read() -> None:
     assert found.kind is NoteKind.SKIPPED
 
 
+def test_many_texts_on_one_line_are_passed_over_in_time() -> None:
+    text = '"KubeletConfiguration",' * 100_000
+    started = time.process_time()
+    assert len(texts(kind_config(f" [{text}]"))) == 100_000
+    assert time.process_time() - started < 20
+
+
 def test_a_text_or_mapping_that_aliases_repeat_is_read_once() -> None:
     big = [f"  a{number}: 1" for number in range(20_000)]
     aliases = ["- *text"] * 20_000
     document = kind_config("- &text |", "  kind: KubeletConfiguration", *big, *aliases)
-    started = time.monotonic()
+    started = time.process_time()
     assert len(texts(document)) == 1
-    assert time.monotonic() - started < 20
+    assert time.process_time() - started < 20
 
     groups = "- kubeletExtraConfig: &a {cpuCFSQuota: false}\n- kubeletExtraConfig: *a"
     head = "apiVersion: eksctl.io/v1alpha5\nkind: ClusterConfig\nnodeGroups:\n"
