@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 
 from hypothesis import settings
 
 from quota_advisor import checks
+
+# A shell that starts the tests in the background makes all their programs ignore interruptions.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Tests look rules up before anything is judged.
 checks.load_all()
