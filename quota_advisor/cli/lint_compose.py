@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from quota_advisor.cli.lint_judge import Judge, Outcome, count, extend
+from quota_advisor.cli.lint_judge import Judge
+from quota_advisor.cli.lint_outcome import Outcome, count, extend
 from quota_advisor.collect.lint_compose import Family, FamilyReader
 from quota_advisor.collect.lint_pieces import Piece, read_piece
 from quota_advisor.engine import Plan, Scope, run

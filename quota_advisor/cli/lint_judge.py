@@ -5,14 +5,14 @@ from __future__ import annotations
 import bisect
 import contextlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
 
 from quota_advisor import checks
 from quota_advisor.catalog import Catalog
+from quota_advisor.cli.lint_outcome import Outcome, count, extend, location_of, one_of_a_kind
+from quota_advisor.cli.lint_surroundings import MARKS, Surroundings, by_namespace
 from quota_advisor.collect.ignored import Patterns
-from quota_advisor.collect.lint_inputs import reason
 from quota_advisor.collect.lint_pieces import Piece, read_piece
 from quota_advisor.config import Config, apply_config, overridden
 from quota_advisor.documents.compose import may_extend
@@ -22,35 +22,20 @@ from quota_advisor.documents.suppressions import MARK, from_comments
 from quota_advisor.documents.text import to_utf8
 from quota_advisor.documents.tree import BrokenDocumentError
 from quota_advisor.engine import Plan, Scope, run
-from quota_advisor.model.finding import Skipped
 from quota_advisor.model.lint import ComposeCase, LintContext, PodCase, SameLimit
 from quota_advisor.model.manifest import (
     ComposeService,
     DocumentNote,
     KubeletConfig,
-    LimitRange,
     Pod,
-    ResourceQuota,
-    Role,
-    Scalar,
 )
-from quota_advisor.model.problem import Problem
-from quota_advisor.model.report import Results
-from quota_advisor.model.source import Location
 from quota_advisor.model.suppression import Suppression
-
-MARKS = (b"LimitRange", b"ResourceQuota")
-"""Bytes that every file with namespace-wide settings holds: the others are not read for them."""
-
 
 LARGE_BYTES = 1 << 18
 """The documents of one piece larger than this are kept: nothing large is parsed twice."""
 
 HELD_BYTES = 32 << 20
 """What all processes together hold of the files that they looked at until they judge them."""
-
-MAX_SETTINGS = 16
-"""LimitRanges of one namespace that count, and ResourceQuotas: each pod is held against all."""
 
 MAX_REMARKS = 200
 """Remarks about one file as a text; a hostile one could ask for as many as it has bytes."""
@@ -71,99 +56,6 @@ class Settings:
     keep: tuple[str, ...]
     config: Config
     verbose: bool
-
-
-@dataclass(slots=True)
-class Surroundings:
-    """What some documents say about others.
-
-    Attributes:
-        limit_ranges: About all others of their namespace.
-        resource_quotas: Likewise.
-        extending: Compose files by path, each with the other files that its services extend.
-        apart: Files that are judged together with those that bear on them, not by themselves.
-    """
-
-    limit_ranges: list[LimitRange] = field(default_factory=list)
-    resource_quotas: list[ResourceQuota] = field(default_factory=list)
-    extending: dict[str, frozenset[str]] = field(default_factory=dict)
-    apart: frozenset[str] = frozenset()
-
-    def note(self, document: object) -> None:
-        """Take in a document if it is of that sort."""
-        if isinstance(document, LimitRange) and document.is_about_cpu:
-            self.limit_ranges.append(document)
-        elif isinstance(document, ResourceQuota) and document.is_about_cpu:
-            self.resource_quotas.append(document)
-
-    def add(self, other: Surroundings) -> None:
-        """Take in what was found elsewhere."""
-        self.limit_ranges += other.limit_ranges
-        self.resource_quotas += other.resource_quotas
-        for file, named in other.extending.items():
-            self.note_extending(file, named)
-
-    def note_extending(self, file: str, named: frozenset[str]) -> None:
-        """Take in the other files that a part of a compose file names."""
-        if named:
-            self.extending[file] = self.extending.get(file, frozenset()) | named
-
-
-_N = TypeVar("_N", LimitRange, ResourceQuota)
-
-
-def _by_namespace(documents: Iterable[_N]) -> dict[str, tuple[_N, ...]]:
-    """Return documents by namespace, in the order of their places whoever found them."""
-    found: dict[str, list[_N]] = {}
-    for document in sorted(documents, key=lambda d: (d.file, d.place)):
-        found.setdefault(document.namespace, []).append(document)
-    return {namespace: tuple(some[:MAX_SETTINGS]) for namespace, some in found.items()}
-
-
-_Spot = tuple[str, int, int]
-
-
-@dataclass(slots=True)
-class Tally:
-    """CPU limits and the workloads that have them, each with file, line and column."""
-
-    limits: dict[str, dict[str, _Spot]] = field(default_factory=dict)
-
-    def count(self, limit: str, name: str, place: _Spot) -> None:
-        """Count a limit once for each workload of that name."""
-        names = self.limits.setdefault(limit, {})
-        if name not in names or place < names[name]:
-            names[name] = place
-
-    def add(self, other: Tally) -> None:
-        """Add what was counted elsewhere."""
-        for limit, names in other.limits.items():
-            for name, place in names.items():
-                self.count(limit, name, place)
-
-
-@dataclass(slots=True)
-class Outcome:
-    """What came of some pieces, in a form that adds up in any order."""
-
-    results: Results = field(default_factory=Results)
-    problems: list[Problem] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    tally: Tally = field(default_factory=Tally)
-
-    def add(self, other: Outcome) -> None:
-        """Add what came of other pieces."""
-        extend(self.results, other.results)
-        self.problems += other.problems
-        self.notes += other.notes
-        self.tally.add(other.tally)
-
-    def add_problem(self, path: str, error: Exception) -> None:
-        """Add a file that could not be read, or that something is wrong with here."""
-        why = f"defect in quota-advisor, please report: {type(error).__name__}: {error}"
-        if isinstance(error, OSError):
-            why = reason(error)
-        self.problems.append(Problem(subject=path, reason=why))
 
 
 class Judge:
@@ -219,8 +111,8 @@ class Judge:
         self._apart = surroundings.apart
         self._context = replace(
             self._context,
-            limit_ranges=_by_namespace(surroundings.limit_ranges),
-            resource_quotas=_by_namespace(surroundings.resource_quotas),
+            limit_ranges=by_namespace(surroundings.limit_ranges),
+            resource_quotas=by_namespace(surroundings.resource_quotas),
         )
 
     def judge(self, pieces: Iterable[Piece]) -> Outcome:
@@ -267,7 +159,7 @@ class Judge:
     def judge_tally(self, outcome: Outcome) -> None:
         """Judge what only all files together show."""
         scopes = [
-            Scope(SameLimit(limit, tuple(sorted(names)), _location(min(names.values()))))
+            Scope(SameLimit(limit, tuple(sorted(names)), location_of(min(names.values()))))
             for limit, names in sorted(outcome.tally.limits.items())
         ]
         extend(outcome.results, run(scopes, self.plan(""), self._settings.config))
@@ -302,19 +194,6 @@ class Judge:
             rules = apply_config(self._settings.catalog, own, keep=self._settings.keep)
             self._plans[key] = checks.plan(rules)
         return self._plans[key]
-
-
-def one_of_a_kind(skipped: Iterable[Skipped]) -> list[Skipped]:
-    """Return what could not be judged once a rule and reason, for the first subject by name.
-
-    Done to parts and then to what is left of them, it gives the same as done to the whole.
-    """
-    kinds: dict[tuple[str, str], Skipped] = {}
-    for skip in skipped:
-        known = kinds.setdefault((skip.rule, skip.reason), skip)
-        if (skip.subject.name, skip.subject.kind) < (known.subject.name, known.subject.kind):
-            kinds[skip.rule, skip.reason] = skip
-    return list(kinds.values())
 
 
 def _override_patterns(config: Config) -> list[Patterns]:
@@ -358,39 +237,3 @@ class _Comments:
         with contextlib.suppress(BrokenDocumentError):
             return from_comments(self._file, self._text[part.start : part.end], part.line)
         return ()
-
-
-def extend(results: Results, more: Results) -> None:
-    """Add what was concluded elsewhere."""
-    results.findings += more.findings
-    results.suppressed += more.suppressed
-    results.skipped += more.skipped
-    results.errors += more.errors
-
-
-def count(document: object, tally: Tally) -> None:
-    """Count the CPU limits of a document."""
-    match document:
-        case Pod(containers=containers):
-            for container in containers:
-                limit = container.resources.limits.get("cpu")
-                if limit is not None and container.role is not Role.EPHEMERAL:
-                    tally.count(
-                        limit.text,
-                        document.subject.name,
-                        _spot(document.file, limit),
-                    )
-        case ComposeService(settings=settings):
-            cpus = settings.get("cpus") or settings.get("deploy.resources.limits.cpus")
-            if cpus is not None:
-                unit = "CPU" if cpus.text == "1" else "CPUs"
-                tally.count(f"{cpus.text} {unit}", document.name, _spot(cpus.file, cpus))
-
-
-def _spot(file: str, value: Scalar) -> _Spot:
-    return (file, value.line, value.column)
-
-
-def _location(spot: _Spot) -> Location:
-    file, line, column = spot
-    return Location(file=file, line=line, column=column)

@@ -17,7 +17,9 @@ from itertools import chain
 from types import TracebackType
 from typing import Self, TypeVar, cast
 
-from quota_advisor.cli.lint_judge import Judge, Outcome, Surroundings
+from quota_advisor.cli.lint_judge import Judge
+from quota_advisor.cli.lint_outcome import Outcome
+from quota_advisor.cli.lint_surroundings import Surroundings
 from quota_advisor.cli.lint_wire import pack, unpack
 from quota_advisor.collect.lint_pieces import Piece
 from quota_advisor.errors import CollectError

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from quota_advisor.cli.lint_judge import Judge, Outcome, Tally, extend
+from quota_advisor.cli.lint_judge import Judge
+from quota_advisor.cli.lint_outcome import Outcome, Tally, extend
 from quota_advisor.collect.lint_inputs import FileKind, InputFile, read_input, reason
 from quota_advisor.collect.lint_quadlets import merge_quadlets
 from quota_advisor.collect.lint_units import merge_units, slices_above

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
-from quota_advisor.cli.lint_judge import Outcome
+from quota_advisor.cli.lint_outcome import Outcome
 from quota_advisor.model.finding import (
     Confidence,
     Evidence,

@@ -8,14 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from quota_advisor.cli.lint_judge import (
-    HELD_BYTES,
-    Judge,
-    Outcome,
-    Settings,
-    Surroundings,
-    one_of_a_kind,
-)
+from quota_advisor.cli.lint_judge import HELD_BYTES, Judge, Settings
+from quota_advisor.cli.lint_outcome import Outcome, one_of_a_kind
+from quota_advisor.cli.lint_surroundings import Surroundings
 from quota_advisor.collect.lint_inputs import FileKind, InputFile, Inputs, reason
 from quota_advisor.collect.lint_pieces import Piece, pieces
 from quota_advisor.documents.compose import OVERRIDE_NAMES
