@@ -108,6 +108,8 @@ def request_exceeds_limit(case: PodCase, _rule: Rule) -> Verdicts:
     """Find requests above the limit, which the API refuses."""
     pod = pod_cpu(case)
     for cpu in pod.containers:
+        if cpu.request and cpu.limit is None and cpu.limit_at is not None:
+            yield from _exceeds_zero(pod, cpu)
         if cpu.request is None or cpu.limit is None or cpu.request <= cpu.limit:
             continue
         default = _default_words(pod, cpu)
@@ -123,6 +125,20 @@ def request_exceeds_limit(case: PodCase, _rule: Rule) -> Verdicts:
         yield from _exceeds_default(pod, pod.unsure_range)
     if pod.pod_request is not None or pod.pod_limit is not None:
         yield from _pod_level_order(pod)
+
+
+def _exceeds_zero(pod: PodCpu, cpu: ContainerCpu) -> Iterator[Hit]:
+    """Yield a request beside a limit of 0, which is no limit to the kubelet but one to the API."""
+    limit = None if cpu.limit_at is None else cpu_amount(cpu.limit_at)
+    if limit == 0 and cpu.request:
+        yield Hit(
+            message=(
+                f"{cpu.label} requests {cpus_text(cpu.request)}, more than its limit of 0; the API"
+                " refuses it"
+            ),
+            location=pod.at(cpu.request_at, cpu),
+            evidence=(cpu_evidence("request", cpu.request, 0),),
+        )
 
 
 def _exceeds_default(pod: PodCpu, limit_range: LimitRange) -> Iterator[Hit]:
