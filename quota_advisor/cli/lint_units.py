@@ -23,7 +23,8 @@ def judge_units(
 ) -> tuple[UnitConfig, ...]:
     """Add what the rules say of unit files and quadlets, and return the merged units."""
     units: list[UnitConfig] = []
-    for group in merge_units(_read(files, FileKind.UNIT, outcome)):
+    empty = {file.path for file in files if file.size == 0}
+    for group in merge_units(_read(files, FileKind.UNIT, outcome), empty):
         known = {unit.name: unit for unit in group}
         cases = [UnitCase(unit, slices_above(unit, known)) for unit in group]
         _judge(((case.unit.files, _unit_scopes(case)) for case in cases), judge, outcome)

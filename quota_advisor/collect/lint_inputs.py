@@ -288,7 +288,7 @@ class _Search:
 
     def _wanted(self, entry: os.DirEntry[str], path: str, ignored: IgnoreFiles) -> bool:
         """Whether to look at an entry at all: no link, not ignored, of a kind that is judged."""
-        if entry.is_symlink():
+        if entry.is_symlink() and not _is_mask(path):
             return False
         directory = entry.is_dir(follow_symlinks=False)
         if directory and entry.name in _NEVER_ENTERED:
@@ -303,6 +303,9 @@ class _Search:
         kind = kind_by_name(path) or kind_by_name(os.path.abspath(path))  # noqa: PTH100
         if kind is None:
             return
+        if entry.is_symlink():
+            self.found.files.append(InputFile(shown(path), kind, 0, data=b""))
+            return
         status = entry.stat(follow_symlinks=False)
         if stat.S_ISREG(status.st_mode):
             self._add_file(path, kind, status)
@@ -316,6 +319,11 @@ class _Search:
 
     def _problem(self, name: str, reason: str, hint: str = "") -> None:
         self.found.problems.append(Problem(subject=shown(name), reason=reason, hint=hint))
+
+
+def _is_mask(path: str) -> bool:
+    """Whether a link makes systemd take a unit for one that cannot be started."""
+    return kind_by_name(path) is FileKind.UNIT and os.readlink(path) == os.devnull  # noqa: PTH115 - a name is kept as found
 
 
 _NEVER_ENTERED = frozenset({".git", ".hg", ".svn"})

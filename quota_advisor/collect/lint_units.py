@@ -6,7 +6,7 @@ configuration tool) they have systemd's order; any other directory with units st
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from quota_advisor.collect.lint_trees import Naming, merged_trees, root_of
 from quota_advisor.collect.unit_files import SYSTEM_SEARCH_PATH, names_with_drop_ins
@@ -16,14 +16,24 @@ from quota_advisor.model.unit import UnitConfig, UnitFile
 from quota_advisor.model.unit_kind import UNIT_SECTIONS
 
 
-def merge_units(files: Iterable[UnitFile]) -> Iterator[tuple[UnitConfig, ...]]:
+def merge_units(
+    files: Iterable[UnitFile], empty: Collection[str] = ()
+) -> Iterator[tuple[UnitConfig, ...]]:
     """Yield the units of each tree, merged.
 
     Drop-ins whose unit is not in the input are merged among themselves: they are judged, and
-    what only the whole unit could tell stays open.
+    what only the whole unit could tell stays open. A unit whose own file is empty is masked.
+
+    Args:
+        files: All files.
+        empty: Paths of those that hold nothing, or are links to nowhere.
     """
     for tree in merged_trees(files, Naming(_tree, _name, _stems)):
-        yield tuple(merge_unit(*found) for found in tree)
+        yield tuple(merge_unit(*found) for found in tree if _path(found.fragment) not in empty)
+
+
+def _path(fragment: UnitFile | Missing) -> str | None:
+    return fragment.path if isinstance(fragment, UnitFile) else None
 
 
 def slices_above(unit: UnitConfig, known: Mapping[str, UnitConfig]) -> tuple[UnitConfig, ...]:

@@ -16,6 +16,7 @@ from quota_advisor.collect.unit_files import UnitFileReader
 from quota_advisor.documents.unit_file import parse_unit_file
 from quota_advisor.model.limit import Missing
 from quota_advisor.model.unit import UnitConfig, UnitFile
+from tests.lint.conftest import Lint
 
 TOPS = ("/etc/systemd/system", "/run/systemd/system", "/usr/lib/systemd/system")
 NAMES = (
@@ -166,3 +167,28 @@ def test_drop_ins_without_their_quadlet_are_one_of_the_kind_of_their_directory()
 def test_a_quadlet_whose_name_systemd_would_not_take_keeps_its_drop_ins() -> None:
     paths = ["my app.container", "my app.container.d/1.conf"]
     assert quadlets(*paths) == [paths]
+
+
+@pytest.mark.parametrize("mask", ["link", "empty file"])
+def test_a_masked_unit_is_not_judged(lint: Lint, tmp_path: Path, mask: str) -> None:
+    bad = "[Service]\nCPUQuota=abc\n"
+    vendor = {
+        "usr/lib/systemd/system/a.service": bad,
+        "usr/lib/systemd/system/a.service.d/x.conf": bad,
+    }
+    assert len(lint(files=vendor).lines) == 2
+    own = tmp_path / "etc/systemd/system/a.service"
+    own.parent.mkdir(parents=True)
+    if mask == "link":
+        own.symlink_to("/dev/null")
+    else:
+        own.touch()
+    assert lint().out == "nothing found\n"
+    own.unlink()
+    own.symlink_to("/dev/zero")
+    assert len(lint().lines) == 2
+    own.unlink()
+    own.write_text("# nothing set here\n")
+    assert [line.split(":")[0] for line in lint().lines] == [
+        "usr/lib/systemd/system/a.service.d/x.conf"
+    ]
