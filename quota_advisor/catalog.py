@@ -133,7 +133,8 @@ def _compiled() -> Mapping[str, Any] | None:
 
 
 def _is_checkout() -> bool:
-    return (COMPILED.parent.parent / "pyproject.toml").is_file()
+    # An installed package brings its rules along, wherever it lies.
+    return not COMPILED.with_name("_rules").is_dir()
 
 
 def _checksum(paths: Sequence[Path]) -> int:

@@ -5,7 +5,7 @@
 #include "manifest.h"
 #include "tree.h"
 
-enum { MAX_LEVELS = 256, MAX_COMPARED = 8 };
+enum { MAX_LEVELS = 256, MAX_COMPARED = 8, MAX_PROBES = 64 };
 
 struct json {
   struct quota_manifest *reader;
@@ -325,7 +325,9 @@ static uint32_t key_hash(const char *data, struct span key)
   return hash ^ hash >> 15;
 }
 
-/* Whether a key is twice among many: they are put into a table that is at most half full. */
+/* Whether a key is twice among many: they are put into a table that is at most half full.
+ *
+ * Keys that are made to collide are taken for that too: another reader may look at them. */
 static bool is_any_twice(const char *data, const struct span *keys, size_t count)
 {
   size_t slots = 2;
@@ -335,8 +337,8 @@ static bool is_any_twice(const char *data, const struct span *keys, size_t count
   bool found = !table;
   for (size_t i = 0; !found && i < count; i++) {
     size_t slot = key_hash(data, keys[i]) & (slots - 1);
-    for (; table[slot] && !found; slot = (slot + 1) & (slots - 1))
-      found = same_key(data, &keys[table[slot] - 1], &keys[i]);
+    for (size_t probes = 0; table[slot] && !found; slot = (slot + 1) & (slots - 1))
+      found = same_key(data, &keys[table[slot] - 1], &keys[i]) || ++probes == MAX_PROBES;
     table[slot] = (uint32_t)i + 1;
   }
   free(table);

@@ -38,10 +38,10 @@ def resource_quota_needs_limit(case: PodCase, _rule: Rule) -> Verdicts:
         )
         for what, is_required, resource in needs:
             for cpu in pod.containers if is_required else ():
-                stated = cpu.limit if what == "limit" else cpu.request
-                if stated is None and pod.unsure_range is not None:
+                stated = cpu.states_limit if what == "limit" else cpu.request is not None
+                if not stated and pod.unsure_range is not None:
                     yield may_be_supplied(cpu.label, pod.unsure_range)
-                elif stated is None and not is_unknown(pod, cpu):
+                elif not stated and not is_unknown(pod, cpu):
                     text = f"{cpu.label} states no CPU {what}, and {_name(quota)} counts {resource}"
                     yield _refused(pod, quota, text, None, cpu)
 
@@ -138,29 +138,70 @@ def _out_of_bounds(limit_range: LimitRange, cpu: ContainerCpu) -> Iterator[_Foun
         yield _Found(f"{text}, more than the ratio of {ratio / MILLI:g}", at, evidence)
 
 
-def _pod_out_of_bounds(limit_range: LimitRange, pod: PodCpu) -> Iterator[Hit]:
+def _pod_out_of_bounds(limit_range: LimitRange, pod: PodCpu) -> Verdicts:
     """Yield what of the pod as a whole is out of bounds; nothing stated is refused as well."""
-    if any(is_unknown(pod, cpu) for cpu in pod.containers):
-        return
     least, most = _bound(limit_range.pod_least), _bound(limit_range.pod_most)
+    if (least is None and most is None) or any(is_unknown(pod, cpu) for cpu in pod.containers):
+        return
+    if pod.unsure_range is not None and not all(map(_states_both, pod.containers)):
+        yield may_be_supplied("containers", pod.unsure_range)
+        return
     name = _name(limit_range)
-    totals = (
-        ("limit", pod.total_limit, most, "maximum", pod.total_limit > (most or 0)),
-        ("request", pod.total_request, least, "minimum", pod.total_request < (least or 0)),
+    limit, request = _Sum.of_limits(pod), _Sum.of_requests(pod)
+    if most is not None:
+        above = next((s for s in (limit, request) if s.is_stated and s.total > most), None)
+        if not limit.is_stated:
+            yield _not_stated(pod, limit_range, limit, f"{name} has a maximum for pods")
+        elif above is not None:
+            yield _beyond(pod, limit_range, above, most, f"above the maximum of {cpu_text(most)}")
+    if least is not None:
+        below = next((s for s in (request, limit) if s.is_stated and s.total < least), None)
+        if not request.is_stated:
+            yield _not_stated(pod, limit_range, request, f"{name} has a minimum for pods")
+        elif below is not None:
+            yield _beyond(pod, limit_range, below, least, f"below the minimum of {cpu_text(least)}")
+
+
+class _Sum(NamedTuple):
+    """Limits or requests of a pod together.
+
+    Attributes:
+        what: Which.
+        total: In millicores; what states none does not count.
+        is_stated: Anything states one.
+    """
+
+    what: str
+    total: int
+    is_stated: bool
+
+    @classmethod
+    def of_limits(cls, pod: PodCpu) -> _Sum:
+        stated = pod.pod_limit is not None or any(cpu.states_limit for cpu in pod.containers)
+        return cls("limit", pod.total_limit, stated)
+
+    @classmethod
+    def of_requests(cls, pod: PodCpu) -> _Sum:
+        own = any(cpu.request is not None for cpu in pod.containers)
+        return cls("request", pod.total_request, has_pod_level_cpu(pod) or own)
+
+
+def _states_both(cpu: ContainerCpu) -> bool:
+    return cpu.states_limit and cpu.request is not None
+
+
+def _not_stated(pod: PodCpu, limit_range: LimitRange, missing: _Sum, because: str) -> Hit:
+    text = f"no container states a CPU {missing.what}, and {because}"
+    return _refused(pod, limit_range, text, None)
+
+
+def _beyond(pod: PodCpu, limit_range: LimitRange, found: _Sum, bound: int, how: str) -> Hit:
+    text = (
+        f"the CPU {found.what}s of the pod are {cpu_text(found.total)} together, {how} for pods of"
+        f" {_name(limit_range)}"
     )
-    for what, total, bound, word, is_out in totals:
-        if bound is None or (total and not is_out):
-            continue
-        evidence = cpu_evidence(f"{what}s of the containers", total, bound)
-        if total:
-            side = "above" if word == "maximum" else "below"
-            text = (
-                f"the CPU {what}s of the pod are {cpu_text(total)} together, {side} the {word} of"
-                f" {cpu_text(bound)} for pods of {name}"
-            )
-        else:
-            text = f"no container states a CPU {what}, and {name} has a {word} for pods"
-        yield _refused(pod, limit_range, text, _largest(pod, f"{what}s.cpu"), None, evidence)
+    evidence = cpu_evidence(f"{found.what}s of the containers", found.total, bound)
+    return _refused(pod, limit_range, text, _largest(pod, f"{found.what}s.cpu"), None, evidence)
 
 
 # ---- both

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from quota_advisor.documents.pods import POD_PATHS
 from quota_advisor.engine import Skip
+from quota_advisor.model.lint import namespace_of
 from quota_advisor.model.manifest import LimitRange, Pod, ResourceQuota
 
 S = TypeVar("S", LimitRange, ResourceQuota)
@@ -16,14 +16,10 @@ S = TypeVar("S", LimitRange, ResourceQuota)
 def settings_for(pod: Pod, settings: Mapping[str, Sequence[S]]) -> Iterator[S]:
     """Yield those that are, or may be, about a pod.
 
-    What names no namespace goes wherever somebody sends it. Files of one directory mostly go to
-    the same one, others do not. And where the pods of a custom resource go, its operator knows.
+    Where the pods of a custom resource go, its operator knows.
     """
-    if not settings or (pod.partial and pod.kind not in POD_PATHS):
-        return
-    for setting in settings.get(pod.namespace, ()):
-        if is_sure(pod, setting) or _directory(pod.file) == _directory(setting.file):
-            yield setting
+    if settings and (not pod.partial or pod.kind in POD_PATHS):
+        yield from settings.get(namespace_of(pod), ())
 
 
 def is_sure(pod: Pod, setting: LimitRange | ResourceQuota) -> bool:
@@ -39,7 +35,3 @@ def caveat(pod: Pod, setting: LimitRange | ResourceQuota) -> str:
 def may_be_supplied(what: str, setting: LimitRange) -> Skip:
     """Return that something is not missing if a LimitRange is of the same namespace."""
     return Skip(f"LimitRange {setting.name!r} may give {what} what it does not state")
-
-
-def _directory(file: str) -> str:
-    return posixpath.dirname(file)

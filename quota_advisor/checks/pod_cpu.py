@@ -102,6 +102,11 @@ class ContainerCpu(NamedTuple):
         return label(self.container)
 
     @property
+    def states_limit(self) -> bool:
+        """Whether there is a limit, of zero or more, to the API; to the kubelet zero is none."""
+        return self.limit_at is not None or self.limit is not None
+
+    @property
     def runs_all_the_time(self) -> bool:
         """Whether it is no plain init container."""
         return self.container.role is not Role.INIT
@@ -328,13 +333,19 @@ def _derive(case: PodCase) -> PodCpu:
 
 
 def _with_defaults(case: PodCase, *, sure: bool) -> LimitRange | None:
-    """Return the LimitRange that fills in: of several with defaults the API takes any."""
+    """Return the LimitRange that fills in, with what another one adds to it: all of them do."""
     if case.pod.partial:
         return None  # what a patch does not say may stand elsewhere
-    for limit_range in settings_for(case.pod, case.context.limit_ranges):
-        if is_sure(case.pod, limit_range) is sure and limit_range.has_defaults:
-            return limit_range
-    return None
+    ranges = [
+        limit_range
+        for limit_range in settings_for(case.pod, case.context.limit_ranges)
+        if is_sure(case.pod, limit_range) is sure
+    ]
+    limits = next((r for r in ranges if r.default_limit is not None), None)
+    requests = next((r for r in ranges if r.default_request is not None), None)
+    if limits is None or requests is None:
+        return limits or requests
+    return limits._replace(default_request=requests.default_request)
 
 
 def _container(

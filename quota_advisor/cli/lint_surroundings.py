@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from quota_advisor.model.lint import namespace_of
 from quota_advisor.model.manifest import LimitRange, ResourceQuota
 
 MARKS = (b"LimitRange", b"ResourceQuota")
@@ -55,8 +56,8 @@ _N = TypeVar("_N", LimitRange, ResourceQuota)
 
 
 def by_namespace(documents: Iterable[_N]) -> dict[str, tuple[_N, ...]]:
-    """Return documents by namespace, in the order of their places whoever found them."""
+    """Return documents by :func:`namespace_of`, in the order of their places whoever found them."""
     found: dict[str, list[_N]] = {}
     for document in sorted(documents, key=lambda d: (d.file, d.place)):
-        found.setdefault(document.namespace, []).append(document)
+        found.setdefault(namespace_of(document), []).append(document)
     return {namespace: tuple(some[:MAX_SETTINGS]) for namespace, some in found.items()}

@@ -73,13 +73,13 @@ class _Team:
     def __init__(self, judge: Judge, batches: Batches, helpers: int) -> None:
         self.first = _Tickets()
         self.first.put(range(len(batches)))
-        pools = [_Tickets() for _ in range(helpers + 1)]
+        pools = list(_as_many(_Tickets, helpers + 1))
         self.second = _Pools(pools)
         self._helpers: list[_Helper] = []
-        for number in range(helpers):
+        for number in range(len(pools) - 1):
             own = _Pools([*pools[number + 1 :], *pools[: number + 1]])
             work = partial(_help, judge, batches, self.first, own)
-            self._helpers.append(_Helper(work))
+            self._helpers += _as_many(partial(_Helper, work), 1)
 
     def __enter__(self) -> Self:
         return self
@@ -90,6 +90,8 @@ class _Team:
         error: BaseException | None,
         _trace: TracebackType | None,
     ) -> None:
+        for helper in self._helpers:
+            helper.line.close()
         for helper in self._helpers:
             helper.end()
         self.first.close()
@@ -110,6 +112,16 @@ class _Team:
                 hint = "please report; --jobs 1 goes without"
                 raise CollectError(f"{_ENDED}: {answer}", hint=hint)
             yield answer
+
+
+M = TypeVar("M")
+
+
+def _as_many(make: Callable[[], M], wanted: int) -> Iterator[M]:
+    """Yield what the system has room for: those that there are do the part of the others."""
+    with contextlib.suppress(OSError):
+        for _ in range(wanted):
+            yield make()
 
 
 class _Line:
@@ -158,10 +170,9 @@ class _Helper:
         self.line = _Line(from_child, to_child)
 
     def end(self) -> None:
-        """End it, whatever it is doing."""
-        self.line.close()
+        """End it, whatever it is doing: nothing is its own."""
         with contextlib.suppress(ProcessLookupError):
-            os.kill(self._pid, signal.SIGTERM)
+            os.kill(self._pid, signal.SIGKILL)
         os.waitpid(self._pid, 0)
 
 

@@ -22,7 +22,7 @@ from quota_advisor.documents.tree import (
 )
 
 _TOKEN = re.compile(
-    r'[ \t\r\n]*(?:(?P<mark>[{}\[\],:])|(?P<string>"(?:[^"\\\x00-\x1f]|\\.)*")'
+    r'[ \t\r\n]*(?:(?P<mark>[{}\[\],:])|(?P<string>"[^"\\\x00-\x1f]*+(?:\\.[^"\\\x00-\x1f]*+)*+")'
     r"|(?P<literal>-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|true|false|null)"
     r"|(?P<end>\Z))"
 )

@@ -35,7 +35,7 @@ def read_text(held: KubeletText, lines: list[bytes], first: int) -> KubeletConfi
         return f"the kubelet's configuration in a text cannot be read: {error.reason}"
     if type(root) is not dict or text(root.get("kind")) != KIND:
         return None
-    file, comments, _ = held.source
+    file, comments = held.source.file, held.source.suppressions
     if MARK in data:
         comments = (*comments, *from_comments(file, data, held.at.line + 1))
     return read_configuration(held.source._replace(suppressions=comments, patch=True), root)

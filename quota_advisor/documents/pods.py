@@ -89,11 +89,13 @@ class Source(NamedTuple):
         file: Path as given by the user.
         suppressions: Its suppression comments.
         patch: It is a patch by its directives, or by the name of its file.
+        unwritten: Place of a comment that seems to stand for a value, None where there is none.
     """
 
     file: str
     suppressions: tuple[Suppression, ...] = ()
     patch: bool = False
+    unwritten: Place | None = None
 
 
 class PodReading(NamedTuple):

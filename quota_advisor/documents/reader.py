@@ -44,6 +44,7 @@ from quota_advisor.model.manifest import (
     KubeletConfig,
     LimitRange,
     NoteKind,
+    Place,
     Pod,
     ResourceQuota,
 )
@@ -150,7 +151,7 @@ class _File:
             else:
                 return
         for document, root in self._roots(part):
-            if root is not None and not self._ytt:
+            if root is not None:
                 try:
                     yield from self._objects(self._source(document), root)
                 except PlaceWantedError:
@@ -212,12 +213,6 @@ class _File:
     # ---- YAML
 
     def _document(self, part: Part, wanted: Interest) -> Iterator[Document]:
-        ytt = self.data.find(YTT, part.start, part.end) if self._ytt else -1
-        if ytt >= 0:
-            before = self.data[part.start : ytt + YTT.index(b"#")].decode("utf-8", "replace")
-            line = part.line + before.count("\n")
-            yield from self._render_first(line, len(before) - before.rfind("\n"))
-            return
         try:
             tree = self._exact(part, prune=wanted is Interest.PODS)
         except BrokenDocumentError as error:
@@ -251,7 +246,14 @@ class _File:
         if self._comments and self.data.find(MARK, part.start, part.end) >= 0:
             data = without_marks(self.data[part.start : part.end])
             comments = from_comments(self.name, data, part.line)
-        return Source(self.name, comments, patch)
+        return Source(self.name, comments, patch, self._unwritten(part) if self._ytt else None)
+
+    def _unwritten(self, part: Part) -> Place | None:
+        mark = self.data.find(YTT, part.start, part.end)
+        if mark < 0:
+            return None
+        before = self.data[part.start : mark + YTT.index(b"#")].decode("utf-8", "replace")
+        return Place(part.line + before.count("\n"), len(before) - before.rfind("\n"))
 
     def _tree(self, tree: Tree, source: Source) -> Iterator[Document]:
         compose = self._is_compose(tree)
@@ -275,9 +277,11 @@ class _File:
         # All of them before the first is handed on: reading may have to begin again.
         for found in list(self._found(source, root if values is None else values)):
             if isinstance(found, PodReading):
-                if found.template is not None:
-                    yield from self._render_first(found.template.line, found.template.column)
-                yield found.pod
+                open_at = source.unwritten or found.template
+                if open_at is not None:
+                    yield from self._render_first(open_at.line, open_at.column)
+                # A text may look like that mark: what is wrong by itself is told all the same.
+                yield found.pod._replace(partial=True) if source.unwritten else found.pod
             elif isinstance(found, KubeletText):
                 yield from self._kubelet_text(found)
             else:

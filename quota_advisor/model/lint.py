@@ -35,8 +35,8 @@ class LintContext:
         limits: The house rule for CPU limits.
         node_millicores: Size of the largest node, if the user told it.
         kubernetes_version: Of the cluster, if the user told it: ``(1, 33)``.
-        limit_ranges: LimitRanges of the same input that are about CPU, by namespace, in the order
-            of their places; an empty namespace stands for files that name none.
+        limit_ranges: LimitRanges of the same input that are about CPU, by :func:`namespace_of`, in
+            the order of their places.
         resource_quotas: ResourceQuotas likewise.
     """
 
@@ -45,6 +45,15 @@ class LintContext:
     kubernetes_version: tuple[int, int] | None = None
     limit_ranges: Mapping[str, tuple[LimitRange, ...]] = field(default_factory=dict)
     resource_quotas: Mapping[str, tuple[ResourceQuota, ...]] = field(default_factory=dict)
+
+
+def namespace_of(document: Pod | LimitRange | ResourceQuota) -> str:
+    """Return the namespace that something names, or the directory of its file where it names none.
+
+    What names none goes wherever somebody sends it: files of one directory mostly to the same
+    namespace, others not.
+    """
+    return document.namespace or f"{document.file.rpartition('/')[0]}/"
 
 
 class PodCase(NamedTuple):

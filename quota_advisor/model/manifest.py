@@ -252,11 +252,6 @@ class LimitRange(NamedTuple):
     pod_most: Scalar | None = None
 
     @property
-    def has_defaults(self) -> bool:
-        """Whether it fills in what containers do not state."""
-        return self.default_limit is not None or self.default_request is not None
-
-    @property
     def is_about_cpu(self) -> bool:
         """Whether it says anything of CPU."""
         container = (self.default_limit, self.default_request, self.least, self.most, self.ratio)

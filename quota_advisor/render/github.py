@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from quota_advisor.model.finding import Finding, Severity
 from quota_advisor.model.report import Report
+from quota_advisor.printable import printable
 from quota_advisor.render.places import relative
 from quota_advisor.render.view import View
 
@@ -27,9 +28,9 @@ def render(report: Report, view: View) -> str:
 
 def _annotation(finding: Finding, view: View) -> str:
     properties: dict[str, str] = {}
-    message = finding.message
+    message = printable(finding.message, keep="\r\n")
     if finding.location is None:
-        message = f"{finding.subject.name}: {message}"
+        message = f"{printable(finding.subject.name)}: {message}"
     else:
         place = finding.location
         properties["file"] = relative(place.file, view)
@@ -37,7 +38,7 @@ def _annotation(finding: Finding, view: View) -> str:
     properties["title"] = finding.rule
     if finding.recommendation is not None:
         # An annotation is all that a reviewer sees: no page of the rule is at hand there.
-        message += f"\nwhat to do: {' '.join(finding.recommendation.summary.split())}"
+        message += f"\nwhat to do: {printable(' '.join(finding.recommendation.summary.split()))}"
     return _command(_COMMANDS[finding.severity], properties, message)
 
 

@@ -129,6 +129,23 @@ def test_what_is_not_kept_takes_no_room(reads_all: NativeReader) -> None:
     assert found[0][3]["items"][-1]["containers"] == [1, len(data) - 4]
 
 
+def test_keys_that_are_made_to_collide_are_left(reads_all: NativeReader) -> None:
+    def hash_of(key: bytes) -> int:
+        value = 2166136261
+        for byte in key:
+            value = (value ^ byte) * 16777619 & 0xFFFFFFFF
+        return value ^ value >> 15
+
+    def read(keys: list[bytes]) -> object:
+        pairs = b",".join(b'"%s":1' % key for key in keys)
+        data = b'{"spec":{%s}}' % pairs
+        return reads_all.read_json(data, whole(data))
+
+    names = [b"k%d" % n for n in range(100_000)]
+    assert read(names) is not None
+    assert read([name for name in names if hash_of(name) & 1023 == 0]) is None
+
+
 def test_words_in_it_say_whether_it_is_read(native: NativeReader) -> None:
     pod = b'{"kind": "Pod", "containers": [], "x": "{{ y }}"}'
     for data, is_read in (

@@ -179,3 +179,11 @@ def test_any_bytes_raise_nothing(data: bytes) -> None:
     for name in ("x.yaml", "x.service", "x.container", "-"):
         list(read_manifest(name, data))
         list(read_manifest(name, b"kind: Pod\ncontainers: " + data))
+
+
+def test_what_looks_like_a_value_of_ytt_hides_no_pod() -> None:
+    text = POD.replace("name: a, image: b", 'name: a, image: b, args: ["x: #@y"]')
+    (pod,) = pods(text)
+    assert pod.partial
+    assert [kind for kind, *_ in notes(text)] == [NoteKind.RENDER_FIRST]
+    assert not pods(POD)[0].partial

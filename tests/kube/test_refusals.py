@@ -22,7 +22,7 @@ from quota_advisor.documents.split import documents, whole
 from quota_advisor.documents.text import to_utf8
 from quota_advisor.engine import Scope, run
 from quota_advisor.model.finding import Severity
-from quota_advisor.model.lint import LintContext, PodCase
+from quota_advisor.model.lint import LintContext, PodCase, namespace_of
 from quota_advisor.model.manifest import LimitRange, Pod, ResourceQuota
 from tests.kube.api import Answer, Api, build
 
@@ -96,8 +96,8 @@ def read(path: Path) -> Fixture:
     ranges = [item for item in found if isinstance(item, LimitRange)]
     quotas = [item for item in found if isinstance(item, ResourceQuota)]
     context = LintContext(
-        limit_ranges={r.namespace: _beside(r, ranges) for r in ranges},
-        resource_quotas={q.namespace: _beside(q, quotas) for q in quotas},
+        limit_ranges={namespace_of(r): _beside(r, ranges) for r in ranges},
+        resource_quotas={namespace_of(q): _beside(q, quotas) for q in quotas},
     )
     settings = [
         (kind, item.namespace, _text(texts, item.place.line))

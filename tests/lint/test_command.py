@@ -216,3 +216,14 @@ def test_help_names_every_option(capsys: pytest.CaptureFixture[str]) -> None:
     for option in ("--fix", "--diff", "--baseline", "--jobs", "--stdin-name", "--exclude"):
         assert option in text
     assert "--wide" not in text
+
+
+def test_limit_ranges_of_other_directories_do_not_crowd_out_one(lint: Lint) -> None:
+    limits = (
+        "apiVersion: v1\nkind: LimitRange\nmetadata: {name: d}\n"
+        "spec:\n  limits:\n  - {type: Container, default: {cpu: 500m}}\n"
+    )
+    files: dict[str, str | bytes] = {f"team{n:02}/limits.yaml": limits for n in range(40)}
+    bare = deployment().split("        resources:")[0]
+    files["team39/all.yaml"] = f"{limits}---\n{bare}"
+    assert lint("--limits", "required", files=files).out == "nothing found\n"

@@ -167,6 +167,7 @@ def test_github_annotations_cannot_be_forged_and_keep_their_text() -> None:
     )
     assert lines[1].startswith("::warning ")
     assert lines[2].startswith("::notice ")
+    assert "nowhere \\x00\\x1b" in lines[3]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -102,6 +103,49 @@ def test_a_worker_that_dies_is_one_line_and_3(lint: Lint, monkeypatch: pytest.Mo
     assert done.err == (
         "quota-advisor: a worker process ended before its work was done: try --jobs 1\n"
     )
+
+
+def test_a_worker_that_dies_does_not_keep_the_others(
+    lint: Lint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parent, forks = os.getpid(), [0]
+    fork, look_around = os.fork, lint_team._look_around
+
+    def counted() -> int:
+        forks[0] += 1
+        return fork()
+
+    def first_dies(*arguments: object) -> object:
+        if os.getpid() != parent and forks == [1]:
+            os._exit(9)
+        return look_around(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(os, "fork", counted)
+    monkeypatch.setattr(lint_team, "_look_around", first_dies)
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        assert lint("--jobs", "4", files=many(10)).code == 3
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@pytest.mark.parametrize("call", ["fork", "pipe"])
+def test_without_room_for_others_one_process_does_it_all(
+    lint: Lint, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    alone = lint("--jobs", "1", files=many(10))
+    original = getattr(os, call)
+    calls: list[int] = []
+
+    def third_fails(*arguments: object) -> object:
+        calls.append(1)
+        if call == "fork" or len(calls) > 3:
+            raise BlockingIOError(11, "no room")
+        return original(*arguments)
+
+    monkeypatch.setattr(os, call, third_fails)
+    together = lint("--jobs", "3")
+    assert (together.code, together.out, together.err) == (alone.code, alone.out, alone.err)
 
 
 def test_a_worker_that_fails_says_why(lint: Lint, monkeypatch: pytest.MonkeyPatch) -> None:

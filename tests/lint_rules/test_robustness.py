@@ -142,7 +142,7 @@ def test_pods_beside_a_limit_range_and_a_resource_quota(
     ranges = one_of(LimitRange, {**kind, "kind": "LimitRange", "spec": {"limits": [item, whole]}})
     hard = {"limits.cpu": limit, "cpu": request}
     quotas = one_of(ResourceQuota, {**kind, "kind": "ResourceQuota", "spec": {"hard": hard}})
-    context = LintContext(limit_ranges={"": (ranges,)}, resource_quotas={"": (quotas,)})
+    context = LintContext(limit_ranges={"/": (ranges,)}, resource_quotas={"/": (quotas,)})
     judge("pod.json", pod_object(spec), context)
 
 

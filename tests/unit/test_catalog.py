@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -72,7 +73,6 @@ def test_the_compiled_rulebook_is_that_of_the_rule_files() -> None:
 def test_a_checkout_whose_rules_have_changed_reads_the_rules(
     text: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "pyproject.toml").touch()
     compiled = tmp_path / "quota_advisor" / "_rulebook.json"
     compiled.parent.mkdir()
     if text is not None:
@@ -84,6 +84,27 @@ def test_a_checkout_whose_rules_have_changed_reads_the_rules(
     try:
         assert sorted(load_catalog()) == RULE_IDS
     finally:
+        load_catalog.cache_clear()
+
+
+def test_an_installed_package_goes_by_its_own_rules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Unpacked into a project that has rules, for something else, beside it.
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules" / "alerts.yaml").write_text("groups: []\n", encoding="utf-8")
+    package = tmp_path / "quota_advisor"
+    shutil.copytree(data_directory("rules"), package / "_rules")
+    shutil.copy(COMPILED, package)
+    monkeypatch.setattr(catalog, "COMPILED", package / COMPILED.name)
+    data_directory.cache_clear()
+    load_catalog.cache_clear()
+    try:
+        assert sorted(load_catalog()) == RULE_IDS
+        assert catalog.rule_files()[0].parent == package / "_rules"
+    finally:
+        data_directory.cache_clear()
         load_catalog.cache_clear()
 
 
