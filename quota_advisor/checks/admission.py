@@ -30,11 +30,14 @@ from quota_advisor.model.qos import MILLI
 @check(PodCase)
 def resource_quota_needs_limit(case: PodCase, _rule: Rule) -> Verdicts:
     """Find containers that a ResourceQuota of the same input lets nobody create."""
+    stanza = case.pod.resources
+    if stanza.limits or stanza.requests:
+        return  # with anything for the pod as a whole the API asks no container
     for quota in _quotas(case):
         pod = pod_cpu(case)
         needs = (
-            ("limit", quota.limit and pod.pod_limit is None, "limits.cpu"),
-            ("request", quota.request and not has_pod_level_cpu(pod), "requests.cpu"),
+            ("limit", quota.limit, "limits.cpu"),
+            ("request", quota.request, "requests.cpu"),
         )
         for what, is_required, resource in needs:
             for cpu in pod.containers if is_required else ():
