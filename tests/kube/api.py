@@ -79,10 +79,6 @@ class Api:
         """Replace an object."""
         return self._ask("PUT", path, body)
 
-    def delete(self, path: str) -> Answer:
-        """Delete an object, or all of a kind."""
-        return self._ask("DELETE", path, b"")
-
     def _ask(self, method: str, path: str, body: bytes | dict[str, Any]) -> Answer:
         is_text = isinstance(body, bytes)
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
