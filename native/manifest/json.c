@@ -316,15 +316,6 @@ static bool same_key(const char *data, const struct span *left, const struct spa
          memcmp(data + left->start, data + right->start, left->size) == 0;
 }
 
-/* Returns a number that differs for most keys. */
-static uint32_t key_hash(const char *data, struct span key)
-{
-  uint32_t hash = 2166136261U;
-  for (size_t i = 0; i < key.size; i++)
-    hash = (hash ^ (unsigned char)data[key.start + i]) * 16777619U;
-  return hash ^ hash >> 15;
-}
-
 /* Whether a key is twice among many: they are put into a table that is at most half full.
  *
  * Keys that are made to collide are taken for that too: another reader may look at them. */
@@ -336,7 +327,7 @@ static bool is_any_twice(const char *data, const struct span *keys, size_t count
   uint32_t *table = calloc(slots, sizeof *table);
   bool found = !table;
   for (size_t i = 0; !found && i < count; i++) {
-    size_t slot = key_hash(data, keys[i]) & (slots - 1);
+    size_t slot = key_hash(data + keys[i].start, keys[i].size) & (slots - 1);
     for (size_t probes = 0; table[slot] && !found; slot = (slot + 1) & (slots - 1))
       found = same_key(data, &keys[table[slot] - 1], &keys[i]) || ++probes == MAX_PROBES;
     table[slot] = (uint32_t)i + 1;

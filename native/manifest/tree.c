@@ -34,12 +34,17 @@ bool buffer_add(struct buffer *buffer, const char *bytes, size_t size)
 
 /* ---- keys */
 
-static size_t slot_of(const char *key, size_t size)
+uint32_t key_hash(const char *key, size_t size)
 {
   uint32_t hash = 2166136261U;
   for (size_t i = 0; i < size; i++)
     hash = (hash ^ (unsigned char)key[i]) * 16777619U;
-  return (hash ^ (hash >> 15)) % KEY_SLOTS;
+  return hash ^ hash >> 15;
+}
+
+static size_t slot_of(const char *key, size_t size)
+{
+  return key_hash(key, size) % KEY_SLOTS;
 }
 
 uint8_t key_marks(const struct quota_manifest *reader, const char *key, size_t size)

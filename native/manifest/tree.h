@@ -81,6 +81,9 @@ bool buffer_add(struct buffer *buffer, const char *bytes, size_t size);
 /* Adds a number in decimal digits. Returns false when memory is short. */
 bool buffer_number(struct buffer *buffer, uint32_t number);
 
+/* Returns a number that differs for most keys. */
+uint32_t key_hash(const char *key, size_t size);
+
 /* Returns the marks of a key, 0 for an unknown one. */
 uint8_t key_marks(const struct quota_manifest *reader, const char *key, size_t size);
 

@@ -26,9 +26,8 @@ from quota_advisor.model.qos import (
     QosClass,
     guarantee_gaps,
     kubelet_limit,
+    most_millicores,
     qos_class,
-    running_millicores,
-    starting_millicores,
 )
 from quota_advisor.model.source import Location
 from quota_advisor.sim.stall import Stall, worst_stall
@@ -200,19 +199,23 @@ class PodCpu:
         return tuple(_need(cpu) for cpu in self.containers)
 
     @derived
+    def containers_request(self) -> int:
+        """What the containers ask for together at most, in millicores; zero for nothing."""
+        return most_millicores(self.needs)
+
+    @derived
     def pod_need(self) -> Need | None:
         """The pod-level resources with their defaults, None where there are none."""
         stanza = self.pod.resources
         if not stanza.requests and not stanza.limits:
             return None
-        containers = max(running_millicores(self.needs), starting_millicores(self.needs))
         memory = [n.memory_request for n in self.needs if n.memory_request]
         memory_limit = _memory(stanza.limits.get("memory"))
         memory_request = _memory(stanza.requests.get("memory"))
         return Need(
             "the pod",
             None,
-            self.pod_request or containers or self.pod_limit,
+            self.pod_request or self.containers_request or self.pod_limit,
             self.pod_limit,
             memory_request or sum(memory) or memory_limit,
             memory_limit,
@@ -223,7 +226,7 @@ class PodCpu:
         """What the pod asks for as a whole, in millicores; zero for nothing."""
         if self.pod_need is not None:
             return self.pod_need.cpu_request or 0
-        return max(running_millicores(self.needs), starting_millicores(self.needs))
+        return self.containers_request
 
     @derived
     def total_limit(self) -> int:
@@ -233,8 +236,7 @@ class PodCpu:
         """
         if self.pod_limit is not None:
             return self.pod_limit
-        limits = [need._replace(cpu_request=need.cpu_limit) for need in self.needs]
-        return max(running_millicores(limits), starting_millicores(limits))
+        return most_millicores([n._replace(cpu_request=n.cpu_limit) for n in self.needs])
 
     @derived
     def qos(self) -> QosClass:

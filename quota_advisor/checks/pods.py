@@ -25,10 +25,6 @@ from quota_advisor.engine import Hit, Skip, Verdicts, check
 from quota_advisor.model.finding import Evidence, Recommendation, Severity
 from quota_advisor.model.lint import LimitsPolicy, PodCase
 from quota_advisor.model.manifest import LimitRange, Role
-from quota_advisor.model.qos import (
-    running_millicores,
-    starting_millicores,
-)
 
 
 @check(PodCase)
@@ -188,7 +184,7 @@ def _pod_level_order(pod: PodCpu) -> Iterator[Hit]:
             evidence=(cpu_evidence("request", request, limit),),
         )
     yield from _above_pod_limit(pod)
-    total = max(running_millicores(pod.needs), starting_millicores(pod.needs))
+    total = pod.containers_request
     if request is not None and not pod.pod.partial and total > request:
         yield Hit(
             message=(

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from quota_advisor.documents.suppressions import from_annotations
 from quota_advisor.documents.templates import is_placeholder
 from quota_advisor.documents.tree import (
-    NULLS,
     PLACES,
     Mapping,
     Node,
@@ -320,7 +319,7 @@ class Reader:
                 self.wrong_shape(f"{path}.{name}", _SCALAR, value)
             elif is_placeholder(value[0]):
                 self.template = self.template or as_scalar(value)
-            elif value[0] not in NULLS or not value[1]:
+            elif not is_null(value):
                 found[name] = as_scalar(value)
         if not MISSPELT_CPU.isdisjoint(node):
             for name in sorted(MISSPELT_CPU.intersection(node)):

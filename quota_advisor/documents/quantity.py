@@ -12,12 +12,12 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from quota_advisor.documents.tree import NULLS
 from quota_advisor.model.manifest import Scalar
 
 NANO = 10**9
 MILLI = 10**3
 
-_NULLS = frozenset(("", "~", "null", "Null", "NULL"))
 _YAML_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _YAML_INTEGER = re.compile(
     r"([-+]?)(?:0[xX](?P<hex>[0-9a-fA-F]+)|0[bB](?P<binary>[01]+)|0[oO]?(?P<octal>[0-7]+)"
@@ -97,7 +97,7 @@ def parse_cpu(scalar: Scalar) -> Quantity:
 def _parse(text: str, plain: bool) -> Quantity:  # noqa: FBT001 - it is the cache's key
     if not plain:
         return _quantity(text)
-    if text in _NULLS:
+    if text in NULLS:
         return NullQuantity()
     if _NOT_FINITE.fullmatch(text):
         return InvalidQuantity(f"{text} is not a number that the API can hold")

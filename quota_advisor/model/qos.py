@@ -113,6 +113,11 @@ def starting_millicores(needs: Iterable[Need]) -> int:
     return peak
 
 
+def most_millicores(needs: Sequence[Need]) -> int:
+    """Return what a pod's containers ask for at most: in its life or at its start."""
+    return max(running_millicores(needs), starting_millicores(needs))
+
+
 def kubelet_limit(millicores: int, period_usec: int = DEFAULT_PERIOD_USEC) -> Bandwidth:
     """Return the limit that the kubelet writes for a CPU limit.
 

@@ -10,24 +10,14 @@ from textwrap import dedent
 import pytest
 import yaml
 
-from quota_advisor.documents.reader import read_manifest
 from quota_advisor.model.manifest import DocumentNote, NoteKind, Place, Pod, Role, Scalar
+from tests.documents.reading import pods, read
 
 pytestmark = pytest.mark.usefixtures("way")
 
 HANG_SEC = 10
 
 FIXTURES = Path(__file__).parents[1] / "lint_rules" / "met-in-practice"
-
-
-def read(text: str) -> list[object]:
-    return list(read_manifest("x.yaml", dedent(text).encode()))
-
-
-def pods(text: str) -> list[Pod]:
-    found = read(text)
-    assert all(isinstance(item, Pod) for item in found), found
-    return [item for item in found if isinstance(item, Pod)]
 
 
 def fixture(name: str) -> list[Pod]:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from textwrap import dedent
 
 import pytest
 
-from quota_advisor.documents.reader import read_manifest
 from quota_advisor.model.manifest import (
     DocumentNote,
     KubeletConfig,
@@ -20,18 +18,9 @@ from quota_advisor.model.manifest import (
     Role,
     Scalar,
 )
+from tests.documents.reading import pods, read
 
 pytestmark = pytest.mark.usefixtures("way")
-
-
-def read(text: str) -> list[object]:
-    return list(read_manifest("x.yaml", dedent(text).encode()))
-
-
-def pods(text: str) -> list[Pod]:
-    found = read(text)
-    assert all(isinstance(item, Pod) for item in found), found
-    return [item for item in found if isinstance(item, Pod)]
 
 
 def pod(text: str) -> Pod:
