@@ -13,8 +13,8 @@ import click
 import jsonschema
 import pytest
 
-from quota_advisor.catalog import load_catalog
 from quota_advisor.cli import cli, run
+from quota_advisor.rulebook.catalogue import load_catalog
 
 TOP = Path(__file__).parent.parent
 README = (TOP / "README.md").read_text(encoding="utf-8")

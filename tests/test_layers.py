@@ -1,4 +1,4 @@
-"""Imports point one way: a package sees only what stands to its left."""
+"""Imports point one way: a room sees only the rooms that the table grants it."""
 
 from __future__ import annotations
 
@@ -10,24 +10,40 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "quota_advisor"
 
-ORDER = (
-    "errors", "printable", "units", "model", "documents", "sim", "catalog", "config",
-    "config_file", "baseline", "engine", "checks",
-    "collect", "render", "apply", "probe", "cli",
-)  # fmt: skip
-"""From the inside out. ``documents`` is text turned into model types, live and in CI."""
+BASE = {"errors", "printable", "units"}
+"""What everybody may use."""
 
-STRANGERS = {
-    "documents": {"sim"},
-    "collect": {"sim", "catalog", "config", "config_file", "baseline", "engine", "checks"},
-    "render": {"collect", "checks", "engine", "documents"},
-    "apply": {"collect", "checks", "engine", "render"},
-    "probe": {"checks", "engine", "config"},
+FACTS = {"model", "documents", "sim", "derive"}
+CONCLUSIONS = {"advise", "rulebook"}
+
+MAY_SEE: dict[str, set[str]] = {
+    "errors": set(),
+    "printable": set(),
+    "units": set(),
+    "shipped": {"errors"},
+    # Nouns.
+    "model": BASE,
+    "documents": BASE | {"model"},
+    "sim": BASE | {"model"},
+    "derive": BASE | {"model", "documents", "sim"},
+    "advise": BASE | {"model", "sim", "derive"},
+    "rulebook": BASE | {"shipped", "model"},
+    "checks": BASE | FACTS | CONCLUSIONS,
+    "collect": BASE | {"model", "documents"},
+    "checkout": BASE | {"model", "documents"},
+    "render": BASE | {"model", "rulebook"},
+    "fix": BASE | {"model", "documents"},
+    "sandbox": BASE | {"model", "collect"},
+    # Verbs: none sees another.
+    "audit": BASE | FACTS | CONCLUSIONS | {"checks", "collect"},
+    "lint": BASE | FACTS | CONCLUSIONS | {"checks", "checkout", "fix"},
+    "probe": BASE | {"shipped", "model", "sim", "collect", "sandbox", "render"},
+    "cli": BASE | {"model", "rulebook", "collect", "render", "audit", "lint", "probe"},
 }
-"""What stands to the left and still must not be seen."""
+"""Every room with what it may import besides itself, from the inside out."""
 
-ANYONE_MAY = {"__init__"}
-"""The version, in the package itself."""
+VERSION = "__init__"
+"""The version stands in the package itself; everybody may print it."""
 
 
 def imports(path: Path) -> Iterator[str]:
@@ -40,23 +56,28 @@ def imports(path: Path) -> Iterator[str]:
                 yield node.module.split(".")[1]
         elif isinstance(node, ast.Import):
             names = (alias.name.split(".") for alias in node.names)
-            yield from (n[1] if len(n) > 1 else "__init__" for n in names if n[0] == PACKAGE.name)
+            yield from (n[1] if len(n) > 1 else VERSION for n in names if n[0] == PACKAGE.name)
 
 
-def layer(path: Path) -> str:
+def room(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
-FILES = sorted(p for p in PACKAGE.rglob("*.py") if layer(p) not in ("__init__", "__main__"))
+FILES = sorted(p for p in PACKAGE.rglob("*.py") if room(p) not in ("__init__", "__main__"))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_a_module_imports_only_from_its_left(path: Path) -> None:
-    own = layer(path)
-    assert own in ORDER, f"{own} has no place in the order of layers"
-    left = set(ORDER[: ORDER.index(own) + 1]) - STRANGERS.get(own, set())
-    seen = set(imports(path)) - ANYONE_MAY
-    assert seen <= left, f"{own} must not see {sorted(seen - left)}"
+def test_a_module_imports_only_what_its_room_may_see(path: Path) -> None:
+    own = room(path)
+    assert own in MAY_SEE, f"{own} has no place in the table of rooms"
+    seen = set(imports(path)) - {own, VERSION}
+    assert seen <= MAY_SEE[own], f"{own} must not see {sorted(seen - MAY_SEE[own])}"
+
+
+def test_what_may_be_seen_stands_further_inside() -> None:
+    order = list(MAY_SEE)
+    for own, seen in MAY_SEE.items():
+        assert all(order.index(other) < order.index(own) for other in seen), own
 
 
 def test_no_import_is_relative() -> None:
@@ -65,7 +86,10 @@ def test_no_import_is_relative() -> None:
             assert not (isinstance(node, ast.ImportFrom) and node.level), path
 
 
-def test_every_layer_is_real() -> None:
-    found = {layer(path) for path in FILES}
-    # The applier has its place in the order; its code comes with its command.
-    assert set(ORDER) - found <= {"apply", "probe"}
+def test_every_room_is_real() -> None:
+    assert {room(path) for path in FILES} == set(MAY_SEE)
+
+
+def test_no_room_is_flat_with_more_than_about_fifteen_files() -> None:
+    for directory in {path.parent for path in FILES} - {PACKAGE}:
+        assert len([*directory.glob("*.py")]) <= 17, directory

@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from quota_advisor.errors import QuotaAdvisorError
 from quota_advisor.model.limit import Missing
 from quota_advisor.probe.order import Asked, make_order
-from quota_advisor.probe.priority import Priority
 from quota_advisor.probe.progress import Progress
-from quota_advisor.probe.report_table import headline
+from quota_advisor.probe.report.table import headline
 from quota_advisor.probe.result import Result
 from quota_advisor.probe.session import check_machine, probe
-from quota_advisor.probe.signals import ended_by_signals
+from quota_advisor.sandbox.priority import Priority
+from quota_advisor.sandbox.signals import ended_by_signals
 
 TIERS = (0.5, 1.0, 2.0)
 THREADS = 2

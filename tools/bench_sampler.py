@@ -18,10 +18,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from quota_advisor.collect.cgroup_files import GroupLimit, read_limit
-from quota_advisor.collect.cgroup_tree import CpuHierarchy, find_hierarchy, join
-from quota_advisor.collect.root import HostRoot
-from quota_advisor.collect.sampler import Clock, Sampler, Schedule
+from quota_advisor.collect.host.cgroup_files import GroupLimit, read_limit
+from quota_advisor.collect.host.cgroup_tree import CpuHierarchy, find_hierarchy, join
+from quota_advisor.collect.host.root import HostRoot
+from quota_advisor.collect.host.sampler import Clock, Sampler, Schedule
 from quota_advisor.model.limit import Missing
 
 TARGET_PERCENT = {1: 2.0, 2: 5.0}

@@ -16,9 +16,9 @@ from quota_advisor import cli
 from quota_advisor.errors import QuotaAdvisorError
 from quota_advisor.model.limit import Bandwidth
 from quota_advisor.probe.burner import end_child, find_burner, start_burner
-from quota_advisor.probe.cgroup import Group, open_home
-from quota_advisor.probe.priority import Priority
-from quota_advisor.probe.signals import ended_by_signals, shielded
+from quota_advisor.sandbox.cgroup import Group, open_home
+from quota_advisor.sandbox.priority import Priority
+from quota_advisor.sandbox.signals import ended_by_signals, shielded
 
 LIMIT = Bandwidth(quota_usec=50_000, period_usec=100_000)
 WINDOW_SEC = 10

@@ -17,12 +17,12 @@ from typing import Any
 import click
 import pydantic
 
-from quota_advisor.catalog import COMPILED, Rule, compiled_rulebook, load_catalog
 from quota_advisor.cli import cli
-from quota_advisor.config_file import ConfigFile
 from quota_advisor.model.snapshot import Snapshot
 from quota_advisor.probe.profile import ProfileFile
 from quota_advisor.render.json_v1 import ReportV1
+from quota_advisor.rulebook.catalogue import COMPILED, Rule, compiled_rulebook, load_catalog
+from quota_advisor.rulebook.settings_file import ConfigFile
 
 TOP = Path(__file__).resolve().parent.parent
 FIXTURES = ("rules", "lint_rules")

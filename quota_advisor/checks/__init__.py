@@ -8,21 +8,35 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from quota_advisor.catalog import Catalog, load_catalog
-from quota_advisor.engine import Plan
+from quota_advisor.rulebook.catalogue import Catalog, load_catalog
+from quota_advisor.rulebook.engine import Plan
 
 MODULES = {
-    "ComposeCase": ("compose", "compose_limits"),
-    "DocumentNote": ("documents",),
-    "Host": ("demand", "node"),
-    "KubeletConfig": ("kubelet",),
-    "PodCase": ("admission", "bursts", "cpu_manager", "pod_amounts", "pods", "runtimes"),
-    "Quadlet": ("quadlet_limits", "quadlets"),
-    "SameLimit": ("documents",),
-    "SuppressionUse": ("suppressions",),
-    "UnitCase": ("planned_units",),
-    "UnitConfig": ("container_clients", "persistence", "unit_files"),
-    "Workload": ("demand", "hierarchy", "node", "period", "persistence", "throttling"),
+    "ComposeCase": ("compose.services", "compose.limits"),
+    "DocumentNote": ("texts.documents",),
+    "Host": ("host.demand", "host.node"),
+    "KubeletConfig": ("kubernetes.kubelet",),
+    "PodCase": (
+        "kubernetes.admission",
+        "kubernetes.amounts",
+        "kubernetes.bursts",
+        "kubernetes.cpu_manager",
+        "kubernetes.pods",
+        "kubernetes.threads",
+    ),
+    "Quadlet": ("units.quadlet_limits", "units.quadlets"),
+    "SameLimit": ("texts.documents",),
+    "SuppressionUse": ("texts.suppressions",),
+    "UnitCase": ("units.planned_units",),
+    "UnitConfig": ("host.persistence", "units.container_clients", "units.unit_files"),
+    "Workload": (
+        "host.demand",
+        "host.hierarchy",
+        "host.node",
+        "host.period",
+        "host.persistence",
+        "host.throttling",
+    ),
 }
 """Modules that hold checks, by the name of the type that they judge."""
 

@@ -6,9 +6,9 @@ import textwrap
 
 import click
 
-from quota_advisor.catalog import Rule, load_catalog
 from quota_advisor.cli.streams import write_report
 from quota_advisor.errors import UsageError, did_you_mean
+from quota_advisor.rulebook.catalogue import Rule, load_catalog
 
 WIDTH = 88
 

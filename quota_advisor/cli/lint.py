@@ -14,12 +14,12 @@ from quota_advisor.cli import EXIT_BLIND
 from quota_advisor.cli.options import Output, output_options
 
 if TYPE_CHECKING:
-    from quota_advisor.cli.linting import Linted
-    from quota_advisor.collect.ignored import Patterns
-    from quota_advisor.collect.lint_inputs import Inputs
-    from quota_advisor.config import Config
+    from quota_advisor.checkout.ignored import Patterns
+    from quota_advisor.checkout.inputs import Inputs
+    from quota_advisor.lint.run import Linted
     from quota_advisor.model.lint import LintContext
     from quota_advisor.model.report import Report
+    from quota_advisor.rulebook.settings import Config
 
 MAX_JOBS = 64
 DEFAULT_JOBS = 4
@@ -123,8 +123,8 @@ class _Run:
     """One run of the command."""
 
     def __init__(self, request: Request, output: Output) -> None:
-        from quota_advisor.cli.lint_judge import Settings  # noqa: PLC0415
         from quota_advisor.cli.rulebook import load_rulebook  # noqa: PLC0415
+        from quota_advisor.lint.judge import Settings  # noqa: PLC0415
 
         self._request = request
         self._output = output
@@ -154,7 +154,7 @@ class _Run:
         return EXIT_BLIND if self._incomplete else code
 
     def _discover(self) -> Inputs:
-        from quota_advisor.collect.lint_inputs import STDIN, discover  # noqa: PLC0415
+        from quota_advisor.checkout.inputs import STDIN, discover  # noqa: PLC0415
 
         request = self._request
         inputs = discover(
@@ -169,21 +169,21 @@ class _Run:
 
     def _excluded(self) -> list[Patterns]:
         """Return the patterns of both, each relative to where it is written."""
-        from quota_advisor.collect.ignored import Patterns  # noqa: PLC0415
+        from quota_advisor.checkout.ignored import Patterns  # noqa: PLC0415
 
         here, config = Path.cwd(), self._config
         both = ((config.lint.exclude, config.directory or here), (self._request.exclude, here))
         return [Patterns(lines, directory) for lines, directory in both if lines]
 
     def _lint(self, inputs: Inputs) -> Linted:
-        from quota_advisor.cli.linting import lint  # noqa: PLC0415
+        from quota_advisor.lint.run import lint  # noqa: PLC0415
 
         jobs = self._request.jobs or min(len(os.sched_getaffinity(0)), DEFAULT_JOBS)
         return lint(inputs, self._settings, self._context, jobs)
 
     def _fix(self, inputs: Inputs, linted: Linted) -> Linted:
         """Make the certain changes and lint again; or only show them."""
-        from quota_advisor.cli.lint_fix import changes, show_diff, write  # noqa: PLC0415
+        from quota_advisor.lint.fixing import changes, show_diff, write  # noqa: PLC0415
 
         made = changes(inputs, linted, self._lint)
         if self._request.diff:
@@ -197,7 +197,7 @@ class _Run:
         request = self._request
         if request.baseline is None and request.write_baseline is None:
             return report
-        from quota_advisor.cli.lint_baseline import without_known  # noqa: PLC0415
+        from quota_advisor.lint.known import without_known  # noqa: PLC0415
 
         return without_known(
             report, request.baseline, request.write_baseline, verbose=self._output.verbose
@@ -206,8 +206,8 @@ class _Run:
 
 def _context(request: Request, config: Config) -> LintContext:
     """Return what the command line tells, and where it is silent the configuration."""
-    from quota_advisor.config import kubernetes_version, millicores  # noqa: PLC0415
     from quota_advisor.model.lint import LimitsPolicy, LintContext  # noqa: PLC0415
+    from quota_advisor.rulebook.settings import kubernetes_version, millicores  # noqa: PLC0415
 
     known = config.lint
     return LintContext(
@@ -219,7 +219,7 @@ def _context(request: Request, config: Config) -> LintContext:
 
 
 def _read_stdin() -> bytes:
-    from quota_advisor.collect.lint_inputs import read_stream  # noqa: PLC0415
+    from quota_advisor.checkout.inputs import read_stream  # noqa: PLC0415
     from quota_advisor.errors import CollectError  # noqa: PLC0415
 
     try:

@@ -105,7 +105,7 @@ def command(*, list_profiles: bool, formats: tuple[str, ...], yes: bool, **choic
     if list_profiles:
         return _list_profiles()
     from quota_advisor.probe.session import check_machine  # noqa: PLC0415
-    from quota_advisor.probe.signals import ended_by_signals  # noqa: PLC0415
+    from quota_advisor.sandbox.signals import ended_by_signals  # noqa: PLC0415
 
     order = _order(**choices)
     outputs = _targets(formats)
@@ -127,7 +127,7 @@ def _order(
 ) -> Order:
     """Return what the options ask for; those that shape the load are passed on as typed."""
     from quota_advisor.probe.order import Asked, make_order  # noqa: PLC0415
-    from quota_advisor.probe.priority import Priority  # noqa: PLC0415
+    from quota_advisor.sandbox.priority import Priority  # noqa: PLC0415
 
     return make_order(
         Asked(**asked),
@@ -204,7 +204,7 @@ def _show(result: Result, outputs: Targets) -> None:
 
 
 def _show_one(result: Result, name: str, target: Path | None) -> None:
-    from quota_advisor.probe.reports import render  # noqa: PLC0415
+    from quota_advisor.probe.report import render  # noqa: PLC0415
     from quota_advisor.render.targets import write_file  # noqa: PLC0415
 
     if target is not None:

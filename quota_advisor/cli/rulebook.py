@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from quota_advisor.catalog import Catalog, load_catalog
 from quota_advisor.cli.options import Output
-from quota_advisor.config import Config, apply_config, find_config, select_rules
 from quota_advisor.model.finding import Severity
 from quota_advisor.model.report import Report
+from quota_advisor.rulebook.catalogue import Catalog, load_catalog
+from quota_advisor.rulebook.settings import Config, apply_config, find_config, select_rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def load_rulebook(output: Output) -> Rulebook:
 
 def _load_config(path: Path, catalog: Catalog) -> Config:
     # Only a run with a configuration file pays for what checks it.
-    from quota_advisor.config_file import load_config  # noqa: PLC0415
+    from quota_advisor.rulebook.settings_file import load_config  # noqa: PLC0415
 
     return load_config(path, catalog)
 

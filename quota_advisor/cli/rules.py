@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 import tabulate
 
-from quota_advisor.catalog import load_catalog
 from quota_advisor.cli.streams import write_report
+from quota_advisor.rulebook.catalogue import load_catalog
 
 
 @click.group("rules")

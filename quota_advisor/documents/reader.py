@@ -6,19 +6,21 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from quota_advisor.documents.compose import is_compose
-from quota_advisor.documents.helm_values import as_object, is_values
-from quota_advisor.documents.json_tree import NotJsonError, read_json
-from quota_advisor.documents.kubelets import (
+from quota_advisor.documents.compose.recognise import is_compose
+from quota_advisor.documents.kubernetes.helm_values import as_object, is_values
+from quota_advisor.documents.kubernetes.kubelets import (
     KubeletText,
     is_drop_in,
     is_kubeadm_patch,
     read_configuration,
 )
-from quota_advisor.documents.native_tree import native_reader
-from quota_advisor.documents.objects import KubeObject, read_objects
-from quota_advisor.documents.pods import PodReading, Source
-from quota_advisor.documents.split import (
+from quota_advisor.documents.kubernetes.objects import KubeObject, read_objects
+from quota_advisor.documents.kubernetes.pods import PodReading, Source
+from quota_advisor.documents.templates import YTT, place_on_line
+from quota_advisor.documents.text import to_utf8, without_marks
+from quota_advisor.documents.yaml.json_tree import NotJsonError, read_json
+from quota_advisor.documents.yaml.native_tree import native_reader
+from quota_advisor.documents.yaml.split import (
     KUBELET_WORDS,
     Interest,
     Part,
@@ -28,10 +30,8 @@ from quota_advisor.documents.split import (
     may_hold_amounts,
     whole,
 )
-from quota_advisor.documents.suppressions import MARK, from_comments
-from quota_advisor.documents.templates import YTT, place_on_line
-from quota_advisor.documents.text import to_utf8, without_marks
-from quota_advisor.documents.tree import (
+from quota_advisor.documents.yaml.suppressions import MARK, from_comments
+from quota_advisor.documents.yaml.tree import (
     BrokenDocumentError,
     Node,
     PlaceWantedError,
@@ -51,7 +51,7 @@ from quota_advisor.model.manifest import (
 from quota_advisor.model.suppression import Suppression
 
 if TYPE_CHECKING:
-    from quota_advisor.documents.compose_layer import Layer
+    from quota_advisor.documents.compose.layer import Layer
 
 Document = Pod | LimitRange | ResourceQuota | ComposeService | KubeletConfig | DocumentNote
 
@@ -94,7 +94,7 @@ def _services(layers: Sequence[Layer]) -> Iterator[ComposeService]:
     """Yield the services of a file that has no others beside it."""
     if layers:
         # Few inputs hold any: most need none of this.
-        from quota_advisor.documents.compose_merge import (  # noqa: PLC0415
+        from quota_advisor.documents.compose.merge import (  # noqa: PLC0415
             Extending,
             no_other_file,
             services,
@@ -227,7 +227,7 @@ class _File:
 
     def _exact(self, part: Part, *, prune: bool) -> Tree:
         # The parser takes longer to import than most files take to read the other way.
-        from quota_advisor.documents.yaml_tree import read_yaml  # noqa: PLC0415
+        from quota_advisor.documents.yaml.exact_tree import read_yaml  # noqa: PLC0415
 
         data = without_marks(self.data[part.start : part.end])
         tree = read_yaml(data, part.line, prune=prune)
@@ -266,7 +266,7 @@ class _File:
                 self.name, NoteKind.SKIPPED, f"the tag {tag} is not one of YAML's", line, column
             )
         elif compose:
-            from quota_advisor.documents.compose_layer import read_layer  # noqa: PLC0415
+            from quota_advisor.documents.compose.layer import read_layer  # noqa: PLC0415
 
             self.layers.append(read_layer(self.name, tree, source.suppressions))
         elif tree.root is not None:
@@ -296,7 +296,7 @@ class _File:
 
     def _kubelet_text(self, held: KubeletText) -> Iterator[Document]:
         # Hardly any input holds such texts.
-        from quota_advisor.documents.kubelet_texts import read_text  # noqa: PLC0415
+        from quota_advisor.documents.kubernetes.kubelet_texts import read_text  # noqa: PLC0415
 
         if not self._lines:
             self._lines = self.data[self._part.start : self._part.end].split(b"\n")

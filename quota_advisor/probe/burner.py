@@ -12,8 +12,8 @@ from typing import Literal
 import pydantic
 
 import quota_advisor
-from quota_advisor.probe.errors import BurnerError
-from quota_advisor.probe.signals import shielded
+from quota_advisor.sandbox.errors import BurnerError
+from quota_advisor.sandbox.signals import shielded
 
 OVERRIDE = "QUOTA_ADVISOR_BURNER"
 """Environment variable with the path of the program, for development."""

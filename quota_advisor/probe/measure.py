@@ -8,13 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from quota_advisor.collect.node import NodeReading, read_node
-from quota_advisor.collect.window import count
+from quota_advisor.collect.host.node import NodeReading, read_node
+from quota_advisor.collect.host.window import count
 from quota_advisor.model.cgroup import CounterWindow
 from quota_advisor.model.limit import Missing
 from quota_advisor.probe.burner import BurnerReport, Tick, run_burner
-from quota_advisor.probe.cgroup import HOST, Home
 from quota_advisor.probe.plan import WARMUP_MSEC, Limit, Load, run_sec
+from quota_advisor.sandbox.cgroup import HOST, Home
 
 _BUSY = ("user", "nice", "system", "irq", "softirq")
 

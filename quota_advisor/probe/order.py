@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from quota_advisor.errors import UsageError
 from quota_advisor.probe.plan import Limit, Load, Timing, fit, limit_of
-from quota_advisor.probe.priority import Priority
 from quota_advisor.probe.profile import Burst, find_profile
 from quota_advisor.probe.session import Goal, Order, available_cpus
 from quota_advisor.probe.slo import (
@@ -16,6 +15,7 @@ from quota_advisor.probe.slo import (
     period_candidates,
     quota_candidates,
 )
+from quota_advisor.sandbox.priority import Priority
 from quota_advisor.units import parse_time_span
 
 MAX_TIERS = 64

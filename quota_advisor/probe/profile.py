@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal, Self
 import pydantic
 import yaml
 
-from quota_advisor.catalog import data_directory
 from quota_advisor.errors import UsageError, did_you_mean
+from quota_advisor.shipped import data_directory
 
 MAX_PROFILE_BYTES = 1 << 20
 MAX_THREADS = 1024

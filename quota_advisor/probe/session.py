@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import quota_advisor
 from quota_advisor.model.limit import DEFAULT_PERIOD_USEC
 from quota_advisor.probe.burner import Tick, find_burner
-from quota_advisor.probe.cgroup import Home, burst_file_of, open_home
 from quota_advisor.probe.guard import doubts, refuse_when_busy
 from quota_advisor.probe.measure import Bench, Measure, Run, calibrate
 from quota_advisor.probe.plan import Limit, Load, Timing, run_sec
-from quota_advisor.probe.priority import Priority
 from quota_advisor.probe.result import Node, Result
 from quota_advisor.probe.slo import Answer, Knob, Search, Target, most_runs
+from quota_advisor.sandbox.cgroup import Home, burst_file_of, open_home
+from quota_advisor.sandbox.priority import Priority
 from quota_advisor.units import format_cores
 
 FEW_SAMPLES = 1_000

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from quota_advisor.advise.formula import needs_no_quota, recommend, suffices
 from quota_advisor.model.cgroup import CgroupFacts, CpuCounters, Demand
 from quota_advisor.model.finding import QuotaAdvice, Subject
 from quota_advisor.model.limit import Bandwidth, CpuLimit, Missing, Unlimited
 from quota_advisor.model.report import Results
 from quota_advisor.model.workload import Host, Workload
-from quota_advisor.sim.sizing import needs_no_quota, recommend, suffices
 from quota_advisor.units import format_percent, format_ratio, format_usec
 
 ABSENT = "-"

@@ -14,6 +14,7 @@ import pydantic
 from pydantic_core import PydanticSerializationError
 
 import quota_advisor
+from quota_advisor.advise.formula import recommend
 from quota_advisor.model.cgroup import CgroupFacts, CounterWindow
 from quota_advisor.model.cgroup import Demand as DemandFacts
 from quota_advisor.model.finding import Evidence as EvidenceModel
@@ -27,7 +28,6 @@ from quota_advisor.model.limit import Missing as MissingFact
 from quota_advisor.model.report import Report
 from quota_advisor.model.workload import Workload as WorkloadModel
 from quota_advisor.render.view import View
-from quota_advisor.sim.sizing import recommend
 
 FORMAT: Literal["quota-advisor/report/v1"] = "quota-advisor/report/v1"
 

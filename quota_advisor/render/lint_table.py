@@ -9,11 +9,11 @@ from itertools import groupby
 
 import click
 
-from quota_advisor.catalog import load_catalog
 from quota_advisor.model.finding import Finding, Severity
 from quota_advisor.model.report import Report, Results
 from quota_advisor.printable import printable
 from quota_advisor.render.view import View
+from quota_advisor.rulebook.catalogue import load_catalog
 
 MAX_NOTES = 10
 """Notes of one rule that are listed: hundreds of them hide what counts."""

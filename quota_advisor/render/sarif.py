@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import quota_advisor
-from quota_advisor.catalog import Rule, load_catalog
 from quota_advisor.model.finding import Confidence, Finding, Severity, SuppressedFinding
-from quota_advisor.model.fingerprint import fingerprints
 from quota_advisor.model.report import Report, Results
 from quota_advisor.render.places import relative, uri
 from quota_advisor.render.view import View
+from quota_advisor.rulebook.catalogue import Rule, load_catalog
+from quota_advisor.rulebook.fingerprint import fingerprints
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 FINGERPRINT = "quotaAdvisor/v1"

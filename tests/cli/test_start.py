@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from quota_advisor import catalog, cli
+from quota_advisor import cli
+from quota_advisor.rulebook import catalogue as catalog
 
 HEAVY = ("pydantic", "yaml", "kubernetes", "dbus_fast", "pydbus", "tabulate", "asyncio")
 

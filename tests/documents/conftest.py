@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from quota_advisor.documents import reader
-from quota_advisor.documents.native_tree import READ_ALL, NativeReader, load
+from quota_advisor.documents.yaml.native_tree import READ_ALL, NativeReader, load
 
 SOURCES = Path(__file__).parents[2] / "native" / "manifest"
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quota_advisor.documents.reader import read_manifest
-from quota_advisor.documents.tree import MAX_NODES
+from quota_advisor.documents.yaml.tree import MAX_NODES
 from quota_advisor.model.manifest import DocumentNote, NoteKind, Pod
 
 POD = "kind: Pod\napiVersion: v1\nmetadata: {name: é}\nspec: {containers: [{name: a, image: b}]}\n"

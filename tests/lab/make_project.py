@@ -38,7 +38,7 @@ NOT_IN_GUEST = ("kubernetes",)
 
 TEST_LIBRARIES = ("pytest>=8.3",)
 
-SHARED_TESTS = ("tests/collect/test_systemd_bus.py",)
+SHARED_TESTS = ("tests/collect/host/test_systemd_bus.py",)
 """Tests of the checkout that run in the guest, too: only there does pydbus take part."""
 
 WHEEL_INPUTS = ("quota_advisor", "native", "rules", "probes")

@@ -16,7 +16,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 LAB = Path(__file__).resolve().parent
-COLLECT = LAB.parent / "collect"
+COLLECT = LAB.parent / "collect/host"
 
 MODES = {
     "v2": "",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,6 @@ HERE = Path(__file__).parent
 REPOSITORY = HERE / "repository"
 
 # The tests share samples: "tests" is found from the top of the checkout.
-sys.path.insert(0, str(HERE.parent.parent))
 
 
 @dataclass(frozen=True)

@@ -67,27 +67,27 @@ def test_what_could_not_be_read_is_3_and_the_rest_is_judged(lint: Lint) -> None:
 def test_a_file_that_vanishes_between_finding_and_reading_is_3(
     lint: Lint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from quota_advisor.collect import lint_pieces  # noqa: PLC0415
+    from quota_advisor.checkout import chunks  # noqa: PLC0415
 
     def gone(_file: object) -> bytes:
         raise FileNotFoundError(2, "No such file or directory")
 
-    monkeypatch.setattr(lint_pieces, "read_input", gone)
+    monkeypatch.setattr(chunks, "read_input", gone)
     assert lint("a.yaml", files={"a.yaml": BAD}).code == 3
 
 
 def test_a_defect_in_reading_one_file_is_3_and_the_others_are_judged(
     lint: Lint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from quota_advisor.cli import lint_judge  # noqa: PLC0415
     from quota_advisor.documents.reader import read_manifest as original  # noqa: PLC0415
+    from quota_advisor.lint import judge  # noqa: PLC0415
 
     def broken(name: str, data: bytes) -> object:
         if name == "a.yaml":
             raise ZeroDivisionError("planted")
         return original(name, data)
 
-    monkeypatch.setattr(lint_judge, "read_manifest", broken)
+    monkeypatch.setattr(judge, "read_manifest", broken)
     done = lint(files={"a.yaml": BAD, "b.yaml": BAD})
     assert done.code == 3
     assert "b.yaml:14:18" in done.out

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from quota_advisor.cli import linting
-from quota_advisor.collect import lint_compose
-from quota_advisor.collect.lint_pieces import MAX_DOCUMENT_BYTES, PIECE_BYTES
-from quota_advisor.documents.compose import may_extend
+from quota_advisor.checkout import compose_projects as lint_compose
+from quota_advisor.checkout.chunks import MAX_DOCUMENT_BYTES, PIECE_BYTES
+from quota_advisor.documents.compose.recognise import may_extend
+from quota_advisor.lint import run as linting
 from tests.lint.conftest import Lint
 
 BAD = "services:\n  app: {image: app, cpus: half}\n"

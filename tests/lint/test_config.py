@@ -7,9 +7,9 @@ import jsonschema
 import pytest
 import yaml
 
-from quota_advisor.catalog import load_catalog
-from quota_advisor.config_file import ConfigFile, load_config
 from quota_advisor.errors import ConfigError
+from quota_advisor.rulebook.catalogue import load_catalog
+from quota_advisor.rulebook.settings_file import ConfigFile, load_config
 from tests.lint.conftest import Lint
 from tests.lint.samples import BAD_UNIT, deployment
 

@@ -16,8 +16,8 @@ from xml.etree import ElementTree as ET
 import pytest
 import yaml
 
-from quota_advisor.catalog import load_catalog
-from quota_advisor.config_file import load_config
+from quota_advisor.rulebook.catalogue import load_catalog
+from quota_advisor.rulebook.settings_file import load_config
 from tests.lint.conftest import Lint, write
 from tests.lint.samples import BAD_UNIT, GOOD_UNIT, deployment
 

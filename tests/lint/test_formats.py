@@ -8,7 +8,6 @@ from xml.etree import ElementTree as ET
 import jsonschema
 import pytest
 
-from quota_advisor.catalog import load_catalog
 from quota_advisor.model.finding import (
     Confidence,
     Evidence,
@@ -18,12 +17,13 @@ from quota_advisor.model.finding import (
     Subject,
     SuppressedFinding,
 )
-from quota_advisor.model.fingerprint import fingerprints
 from quota_advisor.model.problem import Problem
 from quota_advisor.model.report import Report, Results
 from quota_advisor.model.source import Location
 from quota_advisor.render import FORMATS, render
 from quota_advisor.render.view import View
+from quota_advisor.rulebook.catalogue import load_catalog
+from quota_advisor.rulebook.fingerprint import fingerprints
 from tests.lint.conftest import Lint
 from tests.lint.golden import assert_golden
 from tests.lint.samples import BAD_UNIT, deployment

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from quota_advisor.cli import lint_judge, lint_team, linting
-from quota_advisor.collect import lint_pieces
-from quota_advisor.collect.lint_inputs import FileKind, InputFile
-from quota_advisor.collect.lint_pieces import Piece, pieces, read_piece
+from quota_advisor.checkout import chunks as lint_pieces
+from quota_advisor.checkout.chunks import Piece, pieces, read_piece
+from quota_advisor.checkout.inputs import FileKind, InputFile
 from quota_advisor.documents.reader import Document, read_manifest
+from quota_advisor.lint import judge as lint_judge
+from quota_advisor.lint import pool as lint_team
+from quota_advisor.lint import run as linting
 from tests.lint.conftest import Lint
 from tests.lint.samples import BAD_UNIT, deployment
 

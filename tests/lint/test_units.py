@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from quota_advisor.collect.lint_quadlets import merge_quadlets
-from quota_advisor.collect.lint_units import merge_units
-from quota_advisor.collect.root import HostRoot
-from quota_advisor.collect.unit_files import UnitFileReader
-from quota_advisor.documents.unit_file import parse_unit_file
+from quota_advisor.checkout.quadlets import merge_quadlets
+from quota_advisor.checkout.units import merge_units
+from quota_advisor.collect.host.root import HostRoot
+from quota_advisor.collect.host.unit_files import UnitFileReader
+from quota_advisor.documents.systemd.unit_file import parse_unit_file
 from quota_advisor.model.limit import Missing
 from quota_advisor.model.unit import UnitConfig, UnitFile
 from tests.lint.conftest import Lint

@@ -9,16 +9,16 @@ import pydantic
 import pytest
 import yaml
 
-from quota_advisor.catalog import Catalog, load_catalog
-from quota_advisor.cli.lint_judge import Settings
-from quota_advisor.cli.linting import lint
-from quota_advisor.collect.lint_inputs import discover
-from quota_advisor.config import Config
-from quota_advisor.engine import CHECKS, COUNTERPARTS
+from quota_advisor.checkout.inputs import discover
+from quota_advisor.lint.judge import Settings
+from quota_advisor.lint.run import lint
 from quota_advisor.model.finding import Finding, Severity
 from quota_advisor.model.lint import ComposeCase, LimitsPolicy, LintContext, PodCase, SameLimit
 from quota_advisor.model.manifest import DocumentNote, KubeletConfig, Quadlet
 from quota_advisor.model.report import Results
+from quota_advisor.rulebook.catalogue import Catalog, load_catalog
+from quota_advisor.rulebook.engine import CHECKS, COUNTERPARTS
+from quota_advisor.rulebook.settings import Config
 
 HERE = Path(__file__).parent
 SUFFIX = ".expect.yaml"

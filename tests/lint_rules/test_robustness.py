@@ -11,13 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from quota_advisor import checks
-from quota_advisor.catalog import load_catalog
-from quota_advisor.collect.lint_quadlets import merge_quadlets
-from quota_advisor.config import Config
+from quota_advisor.checkout.quadlets import merge_quadlets
 from quota_advisor.documents.reader import Document, read_manifest
-from quota_advisor.documents.unit_file import parse_unit_file
-from quota_advisor.documents.unit_merge import merge_unit
-from quota_advisor.engine import Scope, run
+from quota_advisor.documents.systemd.merge import merge_unit
+from quota_advisor.documents.systemd.unit_file import parse_unit_file
 from quota_advisor.model.finding import Finding
 from quota_advisor.model.lint import ComposeCase, LimitsPolicy, LintContext, PodCase, UnitCase
 from quota_advisor.model.manifest import (
@@ -28,6 +25,9 @@ from quota_advisor.model.manifest import (
     Pod,
     ResourceQuota,
 )
+from quota_advisor.rulebook.catalogue import load_catalog
+from quota_advisor.rulebook.engine import Scope, run
+from quota_advisor.rulebook.settings import Config
 
 AMOUNTS = st.one_of(
     st.sampled_from(

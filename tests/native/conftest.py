@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from quota_advisor.collect.cgroup_tree import CpuHierarchy, find_hierarchy, join
-from quota_advisor.collect.root import HostRoot
+from quota_advisor.collect.host.cgroup_tree import CpuHierarchy, find_hierarchy, join
+from quota_advisor.collect.host.root import HostRoot
 from quota_advisor.errors import QuotaAdvisorError
 from quota_advisor.model.limit import Missing
 from quota_advisor.probe.burner import find_burner
-from quota_advisor.probe.cgroup import open_home
+from quota_advisor.sandbox.cgroup import open_home
 
 ROOT = HostRoot(Path("/"))
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from quota_advisor.collect.cgroup_tree import find_tree, join
-from quota_advisor.collect.root import HostRoot
-from quota_advisor.collect.window import Observed, observe
+from quota_advisor.collect.host.cgroup_tree import find_tree, join
+from quota_advisor.collect.host.root import HostRoot
+from quota_advisor.collect.host.window import Observed, observe
 from quota_advisor.model.cgroup import CgroupFacts, CounterWindow, Demand
 from quota_advisor.model.limit import Bandwidth, Missing, Unlimited
 

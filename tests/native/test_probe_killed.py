@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from quota_advisor.collect.cgroup_tree import find_hierarchy
+from quota_advisor.collect.host.cgroup_tree import find_hierarchy
 from quota_advisor.model.limit import Missing
 from quota_advisor.probe.burner import NAME
-from quota_advisor.probe.cgroup import HOST, open_home
-from quota_advisor.probe.names import owner_of
+from quota_advisor.sandbox.cgroup import HOST, open_home
+from quota_advisor.sandbox.names import owner_of
 
 pytestmark = [pytest.mark.native, pytest.mark.usefixtures("measurable")]
 

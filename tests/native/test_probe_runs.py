@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from quota_advisor.collect.cgroup_tree import find_hierarchy
+from quota_advisor.collect.host.cgroup_tree import find_hierarchy
 from quota_advisor.model.limit import Bandwidth, Missing
-from quota_advisor.probe.cgroup import HOST, Home, open_home
-from quota_advisor.probe.errors import SandboxError
-from quota_advisor.probe.names import owner_of, this_process
 from quota_advisor.probe.session import available_cpus
+from quota_advisor.sandbox.cgroup import HOST, Home, open_home
+from quota_advisor.sandbox.errors import SandboxError
+from quota_advisor.sandbox.names import owner_of, this_process
 
 pytestmark = [pytest.mark.native, pytest.mark.usefixtures("measurable")]
 

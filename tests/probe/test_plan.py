@@ -4,10 +4,10 @@ import pytest
 
 from quota_advisor.errors import UsageError
 from quota_advisor.model.limit import Bandwidth
-from quota_advisor.probe.forms import forms
 from quota_advisor.probe.order import Asked, parse_tiers, parse_time
 from quota_advisor.probe.plan import fit, limit_of
 from quota_advisor.probe.profile import find_profile
+from quota_advisor.probe.report.forms import forms
 from quota_advisor.probe.slo import Knob
 from tests.probe.conftest import make, order
 

@@ -7,7 +7,6 @@ import jsonschema
 import pytest
 import yaml
 
-from quota_advisor.catalog import data_directory
 from quota_advisor.errors import UsageError
 from quota_advisor.probe.profile import (
     Burst,
@@ -17,6 +16,7 @@ from quota_advisor.probe.profile import (
     load_profile,
     profile_names,
 )
+from quota_advisor.shipped import data_directory
 
 GOOD = """\
 name: mine

@@ -10,7 +10,7 @@ from quota_advisor.errors import UsageError
 from quota_advisor.model.limit import MIN_QUOTA_USEC
 from quota_advisor.probe.measure import Run
 from quota_advisor.probe.plan import Limit, limit_of
-from quota_advisor.probe.report_table import answer_lines
+from quota_advisor.probe.report.table import answer_lines
 from quota_advisor.probe.slo import (
     Answer,
     Knob,

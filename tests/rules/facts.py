@@ -14,9 +14,9 @@ from typing import Annotated, Literal
 import pydantic
 import yaml
 
-from quota_advisor.collect.cgroup_files import parse_cpu_max
-from quota_advisor.collect.root import HostRoot
-from quota_advisor.collect.unit_files import UnitFileReader
+from quota_advisor.collect.host.cgroup_files import parse_cpu_max
+from quota_advisor.collect.host.root import HostRoot
+from quota_advisor.collect.host.unit_files import UnitFileReader
 from quota_advisor.model.cgroup import (
     Basis,
     CgroupFacts,

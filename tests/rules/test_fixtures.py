@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 
-from quota_advisor.catalog import load_catalog
-from quota_advisor.cli.judging import judge
+from quota_advisor.audit.judge import judge
 from quota_advisor.cli.rulebook import Rulebook
-from quota_advisor.config import Config
-from quota_advisor.engine import CHECKS, SuppressionUse
 from quota_advisor.model.finding import Evidence, Finding
 from quota_advisor.model.unit import UnitConfig
 from quota_advisor.model.workload import Host, Workload
+from quota_advisor.rulebook.catalogue import load_catalog
+from quota_advisor.rulebook.engine import CHECKS, SuppressionUse
+from quota_advisor.rulebook.settings import Config
+from tests.rules.facts import Expected, host_facts, read_case
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parents[1]))
 
-from tests.rules.facts import Expected, host_facts, read_case  # noqa: E402 - after the path
 
 SUBJECTS = (Host, Workload, UnitConfig, SuppressionUse)
 """What the facts of a host consist of; rules about other documents have cases of another form."""

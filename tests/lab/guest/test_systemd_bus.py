@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from conftest import LabHost
 
-from quota_advisor.collect.root import HostRoot
-from quota_advisor.collect.systemd import UnitBus, connect, read_units, read_version
-from quota_advisor.collect.systemd.bus import CallFailure, ListedUnit, Properties
+from quota_advisor.collect.host.root import HostRoot
+from quota_advisor.collect.host.systemd import UnitBus, connect, read_units, read_version
+from quota_advisor.collect.host.systemd.bus import CallFailure, ListedUnit, Properties
 from quota_advisor.model.limit import Bandwidth, Missing, Unlimited, Unset
 from quota_advisor.model.unit import UnitProperties
 from quota_advisor.model.unit_kind import UNIT_SECTIONS
@@ -354,8 +354,9 @@ def test_a_user_without_rights_reads_the_same(
 ) -> None:
     code = f"""
 import pathlib
-from quota_advisor.collect.root import HostRoot
-from quota_advisor.collect.systemd import connect, read_units
+from quota_advisor.collect.host.root import HostRoot
+from quota_advisor.collect.host.systemd import connect
+from quota_advisor.collect.host.systemd import read_units
 with connect(HostRoot(pathlib.Path("/")), "system", {adapter!r}) as bus:
     units, problems = read_units(bus, "system")
 assert not problems

@@ -1,0 +1,1 @@
+"""The ``audit`` verb: from the facts of a host to a report."""

@@ -1,0 +1,1 @@
+"""The files of a checkout that lint reads, found, told apart and put together."""

@@ -1,0 +1,1 @@
+"""Rules about machines and about the workloads that run on them."""

@@ -1,0 +1,204 @@
+"""Rules about a limit held against the demand that was measured."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from quota_advisor.advise.formula import HEADROOM_FACTOR, MIN_WINDOWS, suffices
+from quota_advisor.checks.host.common import (
+    bandwidth_text,
+    limit_evidence,
+    limit_source,
+    quota_advice,
+    quota_location,
+)
+from quota_advisor.model.cgroup import Demand
+from quota_advisor.model.finding import Evidence, Recommendation
+from quota_advisor.model.limit import Bandwidth, Missing
+from quota_advisor.model.workload import Host, Workload
+from quota_advisor.rulebook.catalogue import Rule
+from quota_advisor.rulebook.engine import Hit, Skip, Verdicts, check
+from quota_advisor.units import format_ratio, format_usec
+
+
+@check(Workload)
+def quota_below_peak(workload: Workload, rule: Rule) -> Verdicts:
+    """Compare the quota with the peak and the headroom that it needs."""
+    measured = _limited_demand(workload)
+    if isinstance(measured, Missing):
+        if isinstance(workload.limit, Bandwidth):
+            yield Skip(measured.reason)
+        return
+    limit, demand = measured
+    if suffices(limit, demand) or limit.cores >= workload.cpus_available:
+        return
+    needed = demand.p95_cores * HEADROOM_FACTOR
+    at_least = "at least " if demand.censored_windows else ""
+    yield Hit(
+        message=(
+            f"quota of {limit.cores:.3g} cores, but the p95 peak is {at_least}"
+            f"{demand.p95_cores:.3g} cores and needs {at_least}{needed:.3g} with headroom"
+        ),
+        location=quota_location(workload),
+        evidence=(
+            Evidence(
+                label=f"p95 peak over {format_usec(demand.interval_usec)} windows",
+                value=demand.p95_cores,
+                unit="cores",
+                threshold=limit.cores / HEADROOM_FACTOR,
+            ),
+            *_demand_evidence(demand),
+            limit_evidence(limit, limit_source(workload.cgroup)),
+        ),
+        recommendation=quota_advice(workload, rule.fix),
+    )
+
+
+@check(Workload)
+def peak_censored(workload: Workload, rule: Rule) -> Verdicts:
+    """Say when the observed peak is only what the limit let through."""
+    measured = _limited_demand(workload)
+    if isinstance(measured, Missing):
+        return
+    limit, demand = measured
+    share = demand.censored_windows / demand.windows
+    if share <= rule.option("max_censored_ratio"):
+        return
+    yield Hit(
+        message=(
+            f"the limit held demand back in {demand.censored_windows} of {demand.windows} windows"
+            f" ({format_ratio(share)}): the peak of {demand.p95_cores:.3g} cores is a lower bound"
+        ),
+        evidence=(
+            Evidence(
+                label="censored windows as a share of windows",
+                value=share,
+                unit="ratio",
+                threshold=rule.option("max_censored_ratio"),
+            ),
+            *_demand_evidence(demand),
+            limit_evidence(limit, limit_source(workload.cgroup)),
+        ),
+        recommendation=Recommendation(summary=_how_to_uncensor(workload)),
+    )
+
+
+@check(Workload)
+def quota_at_mean_use(workload: Workload, rule: Rule) -> Verdicts:
+    """Catch a quota that was sized from the mean: every busy period then ends at the edge."""
+    measured = _limited_demand(workload)
+    if isinstance(measured, Missing):
+        return
+    limit, demand = measured
+    share = demand.mean_cores / limit.cores
+    if share < rule.option("min_mean_ratio") or limit.cores >= workload.cpus_available:
+        return
+    yield Hit(
+        message=(
+            f"mean use of {demand.mean_cores:.3g} cores is {format_ratio(share)} of the quota of"
+            f" {limit.cores:.3g} cores: nothing is left for a burst"
+        ),
+        location=quota_location(workload),
+        evidence=(
+            Evidence(
+                label="mean use as a share of the quota",
+                value=share,
+                unit="ratio",
+                threshold=rule.option("min_mean_ratio"),
+            ),
+            *_demand_evidence(demand),
+            limit_evidence(limit, limit_source(workload.cgroup)),
+        ),
+        recommendation=quota_advice(workload, rule.fix),
+    )
+
+
+@check(Workload)
+def quota_exceeds_host(workload: Workload, _rule: Rule) -> Verdicts:
+    """Find a quota that the CPUs at hand can never spend."""
+    limit = workload.limit if isinstance(workload.limit, Bandwidth) else workload.configured
+    cpus = workload.cpus_available
+    # No CPUs are known of an image: nothing runs there.
+    if not isinstance(limit, Bandwidth) or not 0 < cpus <= limit.cores:
+        return
+    yield Hit(
+        message=(f"quota of {limit.cores:.4g} cores on {cpus} available CPUs limits nothing"),
+        location=quota_location(workload),
+        evidence=(
+            limit_evidence(limit, limit_source(workload.cgroup)),
+            Evidence(label="CPUs available", value=cpus, unit="cpus"),
+        ),
+    )
+
+
+@check(Host)
+def uniform_quota(host: Host, rule: Rule) -> Verdicts:
+    """Find one quota on many unrelated services: a sign that nobody sized them."""
+    services: defaultdict[str, dict[str, Workload]] = defaultdict(dict)
+    for workload in host.workloads:
+        configured = workload.configured
+        if not isinstance(configured, Bandwidth) or workload.kind != "service":
+            continue
+        if not workload.transient:
+            # Instances of one template share their quota on purpose: they count once.
+            stem, at, _ = workload.name.partition("@")
+            services[bandwidth_text(configured)].setdefault(stem + at, workload)
+    for quota, members in sorted(services.items()):
+        if len(members) < rule.option("min_services"):
+            continue
+        names = sorted(members)
+        yield Hit(
+            message=f"{len(names)} services share a quota of {quota}: {_list(names)}",
+            evidence=(
+                Evidence(
+                    label="services with the same quota",
+                    value=len(names),
+                    unit="services",
+                    threshold=rule.option("min_services"),
+                ),
+            ),
+        )
+
+
+def _limited_demand(workload: Workload) -> tuple[Bandwidth, Demand] | Missing:
+    """Return the workload's own limit with its demand, if there is enough of it to judge."""
+    if isinstance(workload.cgroup, Missing):
+        return workload.cgroup
+    limit, demand = workload.cgroup.limit, workload.cgroup.demand
+    if not isinstance(limit, Bandwidth):
+        return Missing(reason="no limit of its own")
+    if isinstance(demand, Missing):
+        return demand
+    if demand.windows < MIN_WINDOWS:
+        return Missing(reason=f"{demand.windows} windows sampled, {MIN_WINDOWS} needed")
+    return limit, demand
+
+
+def _demand_evidence(demand: Demand) -> tuple[Evidence, ...]:
+    return (
+        Evidence(label="mean use", value=demand.mean_cores, unit="cores"),
+        Evidence(label="highest window", value=demand.max_cores, unit="cores"),
+        Evidence(label="windows", value=demand.windows, unit="windows"),
+        Evidence(label="censored windows", value=demand.censored_windows, unit="windows"),
+    )
+
+
+def _how_to_uncensor(workload: Workload) -> str:
+    if workload.unit is None:
+        source = limit_source(workload.cgroup)
+        if source is None:
+            return "lift the limit for the time of a measurement and audit again"
+        none = "-1" if workload.lineage[0].version == 1 else "max"
+        return (
+            f"lift the limit for a measurement: write {none} to {source.locator}; audit again;"
+            " then put it back"
+        )
+    return (
+        f"lift the limit for a measurement: systemctl set-property --runtime {workload.name}"
+        " CPUQuota= ; audit again; then put it back"
+    )
+
+
+def _list(names: list[str], most: int = 8) -> str:
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

@@ -1,0 +1,318 @@
+"""Rules about the distance between what files say, what the manager holds and what is live."""
+
+from __future__ import annotations
+
+import posixpath
+from typing import NamedTuple
+
+from quota_advisor.checks.host.common import (
+    bandwidth_text,
+    limit_evidence,
+    limit_source,
+    quota_location,
+)
+from quota_advisor.checks.host.period import scaling
+from quota_advisor.model.cgroup import CgroupFacts
+from quota_advisor.model.finding import Evidence, Recommendation
+from quota_advisor.model.limit import DEFAULT_PERIOD_USEC, Bandwidth, CpuLimit, Missing, Unlimited
+from quota_advisor.model.source import Location
+from quota_advisor.model.unit import UnitConfig, UnitProperties
+from quota_advisor.model.workload import Workload
+from quota_advisor.rulebook.catalogue import Rule
+from quota_advisor.rulebook.engine import Hit, Verdicts, check
+
+REALTIME_POLICIES = ("fifo", "rr")
+VENDOR = ("/usr/", "/lib/")
+QUOTA_KEYS = ("CPUQuota", "CPUQuotaPeriodSec")
+
+
+@check(Workload)
+def live_quota_not_persisted(workload: Workload, rule: Rule) -> Verdicts:
+    """Find a live limit that the unit's manager (or its files) did not ask for."""
+    live, wanted, group = workload.limit, workload.configured, workload.cgroup
+    if isinstance(group, Missing) or isinstance(live, Missing) or isinstance(wanted, Missing):
+        return
+    if isinstance(live, Bandwidth) and scaling(wanted, live) is not None:
+        return
+    if _not_enforced(workload) is not None or _same(workload, live, wanted, rule):
+        return
+    live_text, wanted_text = _apart(live, wanted)
+    yield Hit(
+        message=(
+            f"live limit is {live_text}, but the unit asks for {wanted_text}:"
+            " the next daemon-reload, restart or property change puts that back"
+        ),
+        location=quota_location(workload),
+        evidence=(
+            _limit_evidence("live limit", live, group),
+            _limit_evidence("configured limit", wanted, None),
+        ),
+        recommendation=Recommendation(summary=_how_to_persist(workload, live)),
+    )
+
+
+@check(Workload)
+def quota_not_enforced(workload: Workload, _rule: Rule) -> Verdicts:
+    """Find a configured quota that the kernel does not apply."""
+    void = _not_enforced(workload)
+    if void is None or not isinstance(workload.configured, Bandwidth):
+        return
+    yield Hit(
+        message=(
+            f"the quota of {bandwidth_text(workload.configured)} is not in force: {void.reason}"
+        ),
+        location=quota_location(workload),
+        evidence=(limit_evidence(workload.configured, None, label="configured limit"),),
+        recommendation=Recommendation(summary=void.advice),
+    )
+
+
+@check(Workload)
+def reload_pending(workload: Workload, _rule: Rule) -> Verdicts:
+    """Find files that say something else than the manager holds."""
+    properties, config = workload.properties, workload.config
+    if not isinstance(properties, UnitProperties) or properties.transient:
+        return
+    files = config.limit if isinstance(config, UnitConfig) else Missing(reason="not read")
+    differs = (
+        not isinstance(files, Missing)
+        and not isinstance(properties.limit, Missing)
+        and files != properties.limit
+    )
+    if not differs and not _reload_matters(workload):
+        return
+    if differs:
+        files_text, held_text = _apart(files, properties.limit)
+        message = (
+            f"the files say {files_text}, the manager still holds {held_text}: the next"
+            " daemon-reload changes the quota"
+        )
+    else:
+        message = "its files changed after the manager read them; a daemon-reload is pending"
+    yield Hit(
+        message=message,
+        location=quota_location(workload),
+        evidence=(
+            Evidence(label="NeedDaemonReload", value=str(properties.need_daemon_reload).lower()),
+            *(
+                (
+                    _limit_evidence("limit by the files", files, None),
+                    _limit_evidence("limit by the manager", properties.limit, None),
+                )
+                if differs
+                else ()
+            ),
+        ),
+    )
+
+
+@check(UnitConfig)
+def drop_in_overridden(config: UnitConfig, _rule: Rule) -> Verdicts:
+    """Find a quota in one drop-in that another drop-in makes void."""
+    fragment = config.fragment.path if not isinstance(config.fragment, Missing) else ""
+    for judged in config.judged:
+        loser, winner = judged.assignment, judged.overridden_by
+        if winner is None or loser.key not in QUOTA_KEYS or loser.value == winner.value:
+            continue
+        if loser.location.file in (winner.location.file, fragment):
+            continue
+        if _is_default_of(config.name, loser.location.file, winner.location.file):
+            continue
+        yield Hit(
+            message=(
+                f"{loser.key}={loser.value} never applies: {winner.location.file} sets"
+                f" {winner.key}={winner.value}, and drop-ins apply in the order of their file"
+                " names whatever their directory"
+            ),
+            location=loser.value_location,
+            evidence=(
+                Evidence(
+                    label="in force",
+                    value=f"{winner.location.file}:{winner.location.line}",
+                ),
+            ),
+        )
+
+
+@check(Workload)
+def runtime_only_quota(workload: Workload, _rule: Rule) -> Verdicts:
+    """Find a quota that only a file under /run sets: the next boot forgets it."""
+    config = workload.config
+    if not isinstance(config, UnitConfig) or config.quota_from is None or workload.transient:
+        return
+    # A limit lifted until the next boot is what a measurement asks for.
+    if not config.quota_from.value:
+        return
+    place = config.quota_from.value_location
+    # Generators and programs write whole units to /run at every boot; only drop-ins are by hand.
+    if not place.file.startswith("/run/") or not place.file.endswith(".conf"):
+        return
+    if place.file.startswith("/run/systemd/transient/"):
+        return
+    yield Hit(
+        message=(
+            f"the quota of {config.quota_from.value} comes from {place.file}, which the next boot"
+            " forgets"
+        ),
+        location=place,
+        evidence=(Evidence(label="CPUQuota", value=config.quota_from.value),),
+    )
+
+
+@check(UnitConfig)
+def runtime_shadowed(config: UnitConfig, _rule: Rule) -> Verdicts:
+    """Find a set-property --runtime file that an older persistent one of its name hides."""
+    for hidden in config.hidden:
+        runtime = hidden.path.startswith("/run/") or "/systemd/user.control/" in hidden.path
+        if not runtime or not posixpath.basename(hidden.path).startswith("50-CPU"):
+            continue
+        yield Hit(
+            message=(
+                f"{hidden.path} has no effect: {hidden.hidden_by} has the same name and comes"
+                " first, so the runtime change is undone by the next daemon-reload"
+            ),
+            location=Location(file=hidden.path, line=1, column=1),
+            evidence=(Evidence(label="hidden by", value=hidden.hidden_by),),
+        )
+
+
+def _same(workload: Workload, live: CpuLimit, wanted: CpuLimit, rule: Rule) -> bool:
+    """Whether live and wanted limit agree, with the slack that container engines need.
+
+    Engines hand systemd a quota rounded up to the next whole percent and then write the exact
+    value themselves: a container scope, or a pod's slice, may differ by less than that.
+    """
+    if not isinstance(live, Bandwidth) or not isinstance(wanted, Bandwidth):
+        return isinstance(live, Unlimited) and isinstance(wanted, Unlimited)
+    drift_cores = abs(live.cores - wanted.cores)
+    if _is_container(workload):
+        return round(drift_cores, 9) < rule.option("max_container_drift_cores")
+    # Two integer divisions, systemd's and ours, may differ by one microsecond per period.
+    drift_usec = abs(live.quota_usec - wanted.quota_usec)
+    return drift_usec <= 1 and live.period_usec == wanted.period_usec
+
+
+def _is_default_of(unit: str, loser: str, winner: str) -> bool:
+    """Whether a drop-in is there to be overridden by that other one.
+
+    So it is for a file of the vendor against one of the administrator, and for a drop-in of all
+    units of a type, a template or a prefix against one of the unit itself.
+    """
+    if loser.startswith(VENDOR) and not winner.startswith(VENDOR):
+        return True
+    own = f"/{unit}.d/"
+    return own in winner and own not in loser
+
+
+def _is_container(workload: Workload) -> bool:
+    if isinstance(workload.cgroup, Missing):
+        return False
+    names = workload.cgroup.path.split("/")
+    return workload.cgroup.container is not None or any(n.startswith("kubepods") for n in names)
+
+
+class _Void(NamedTuple):
+    """Why a quota has no effect, and what would give it one."""
+
+    reason: str
+    advice: str
+
+
+def _not_enforced(workload: Workload) -> _Void | None:
+    """Return why a configured quota has no effect on a running unit, or None if it has."""
+    group = workload.cgroup
+    if isinstance(group, Missing) or not isinstance(workload.configured, Bandwidth):
+        return None
+    if _realtime(workload.config):
+        return _Void(
+            "CPUSchedulingPolicy= makes it real-time, and a quota binds fair-class tasks only",
+            "use AllowedCPUs= or kernel.sched_rt_runtime_us, which do bind real-time tasks",
+        )
+    if isinstance(workload.limit, Unlimited) and limit_source(group) is None:
+        return _Void(
+            "its cgroup has no cpu.max, because the cpu controller is not enabled there",
+            "enable the cpu controller for its parent; for units of a user's manager add"
+            " Delegate=cpu to user@.service in a drop-in (systemd 252 does so by itself)",
+        )
+    return _refused_below_ancestor(workload, group)
+
+
+def _refused_below_ancestor(workload: Workload, group: CgroupFacts) -> _Void | None:
+    """Return whether cgroup v1 refused the quota because an ancestor's is smaller.
+
+    Source: kernel/sched/core.c, ``tg_cfs_schedulable_down``: v1 wants children within their
+    parent's ratio and answers EINVAL, which the manager only logs; v2 takes any value.
+    """
+    wanted, above = workload.configured, workload.tightest
+    if group.version != 1 or not isinstance(group.limit, Unlimited):
+        return None
+    if not isinstance(wanted, Bandwidth) or not isinstance(above, tuple):
+        return None
+    limit, owner = above
+    if wanted.cores <= limit.cores:
+        return None
+    return _Void(
+        f"{owner.path} above it allows {bandwidth_text(limit)}, and cgroup v1 refuses a larger"
+        " quota below that",
+        f"raise the limit of {posixpath.basename(owner.path)} first, then set this one again",
+    )
+
+
+def _realtime(config: UnitConfig | Missing) -> bool:
+    if isinstance(config, Missing):
+        return False
+    return config.last("Service", "CPUSchedulingPolicy") in REALTIME_POLICIES
+
+
+def _reload_matters(workload: Workload) -> bool:
+    """Whether a pending reload can change a quota: of the unit itself or in its files."""
+    properties, config = workload.properties, workload.config
+    if not isinstance(properties, UnitProperties) or not properties.need_daemon_reload:
+        return False
+    touched = isinstance(config, UnitConfig) and isinstance(config.limit, Bandwidth)
+    return touched or isinstance(properties.limit, Bandwidth)
+
+
+def _apart(one: CpuLimit, other: CpuLimit) -> tuple[str, str]:
+    """Return two limits as texts that differ, to the microsecond where percents look alike."""
+    texts = _limit_text(one), _limit_text(other)
+    if texts[0] != texts[1] or not (isinstance(one, Bandwidth) and isinstance(other, Bandwidth)):
+        return texts
+    return _exact(one), _exact(other)
+
+
+def _exact(limit: Bandwidth) -> str:
+    return f"{limit.quota_usec} of each {limit.period_usec} us"
+
+
+def _limit_text(limit: CpuLimit) -> str:
+    return bandwidth_text(limit) if isinstance(limit, Bandwidth) else "unlimited"
+
+
+def _limit_evidence(label: str, limit: CpuLimit, group: CgroupFacts | None) -> Evidence:
+    source = None if group is None else limit_source(group)
+    if isinstance(limit, Bandwidth):
+        return limit_evidence(limit, source, label=label)
+    return Evidence(label=label, value="unlimited", source=source)
+
+
+def _written(percent: float) -> str:
+    """Return a percentage as short as it can be: before systemd 240 only whole ones are read."""
+    return f"{percent:.2f}".rstrip("0").rstrip(".")
+
+
+def _how_to_persist(workload: Workload, live: CpuLimit) -> str:
+    if not isinstance(live, Bandwidth):
+        return (
+            "to keep it unlimited, set CPUQuota= to nothing in a drop-in whose name sorts last;"
+            " otherwise restore the unit's own limit with systemctl daemon-reload"
+        )
+    period = (
+        ""
+        if live.period_usec == DEFAULT_PERIOD_USEC
+        else f" and CPUQuotaPeriodSec={live.period_usec}us"
+    )
+    return (
+        f"to keep it, write CPUQuota={_written(live.percent)}%{period} into a drop-in of"
+        f" {workload.name} whose name sorts last, then systemctl daemon-reload"
+    )

@@ -1,0 +1,277 @@
+"""Rules about how often and how long a workload is held back."""
+
+from __future__ import annotations
+
+import posixpath
+
+from quota_advisor.checks.host.common import (
+    active_usec,
+    bandwidth_text,
+    binding_limit,
+    counter_source,
+    degree,
+    limit_evidence,
+    limit_source,
+    over,
+    pressure_source,
+    quota_advice,
+    quota_location,
+    ratio_evidence,
+    ratio_of_enough,
+    ruled_out,
+    throttle_evidence,
+    throttled_ratio,
+)
+from quota_advisor.model.cgroup import CgroupFacts, CounterWindow
+from quota_advisor.model.finding import Evidence, Recommendation
+from quota_advisor.model.limit import Bandwidth, Missing
+from quota_advisor.model.unit_kind import unit_kind
+from quota_advisor.model.workload import Workload
+from quota_advisor.rulebook.catalogue import Rule
+from quota_advisor.rulebook.engine import Hit, Skip, Verdicts, check
+from quota_advisor.sim.stall import worst_stall
+from quota_advisor.units import format_ratio, format_usec
+
+
+@check(Workload)
+def throttled_often(workload: Workload, rule: Rule) -> Verdicts:
+    """Judge the share of active periods that ended with the group throttled."""
+    limit, window = binding_limit(workload), workload.counters
+    if limit is None:
+        return
+    if isinstance(window, Missing):
+        yield Skip(window.reason)
+        return
+    ratio = ratio_of_enough(window, rule)
+    if isinstance(ratio, Missing):
+        yield Skip(ratio.reason)
+        return
+    error_ratio, warning_ratio = rule.option("error_ratio"), rule.option("warning_ratio")
+    severity = degree(ratio, warning_ratio, error_ratio)
+    if severity is None:
+        return
+    bar = error_ratio if ratio > error_ratio else warning_ratio
+    yield Hit(
+        message=(
+            f"throttled in {window.throttled_periods} of {window.periods} periods"
+            f" {over(window)}: {format_ratio(ratio)},"
+            f" more than {format_ratio(bar)}"
+        ),
+        severity=severity,
+        location=quota_location(workload),
+        evidence=(
+            ratio_evidence(workload, ratio, bar),
+            limit_evidence(limit, limit_source(workload.cgroup)),
+            *throttle_evidence(workload, window),
+        ),
+        ruled_out=ruled_out(workload.node),
+        recommendation=quota_advice(workload, rule.fix),
+    )
+
+
+@check(Workload)
+def throttled_time(workload: Workload, rule: Rule) -> Verdicts:
+    """Judge the share of wall time in which the quota stalled the workload.
+
+    Pressure ``full`` is wall time with every task stalled, for whatever reason; throttled time
+    is summed over CPUs. The smaller of the two is what the quota can be blamed for.
+    """
+    limit, window = workload.limit, workload.counters
+    if not isinstance(limit, Bandwidth):
+        return
+    if isinstance(window, Missing):
+        yield Skip(window.reason)
+        return
+    span = active_usec(window, limit)
+    if isinstance(window.throttled_usec, Missing) or isinstance(span, Missing) or span == 0:
+        yield Skip("no throttled time was read")
+        return
+    stalled, by_pressure = _stalled(window, window.throttled_usec)
+    ratio = stalled / span
+    error_ratio, warning_ratio = rule.option("error_ratio"), rule.option("warning_ratio")
+    severity = degree(ratio, warning_ratio, error_ratio)
+    if severity is None:
+        return
+    source = pressure_source if by_pressure else counter_source
+    yield Hit(
+        message=_stall_message(stalled, ratio, window, by_pressure=by_pressure),
+        severity=severity,
+        location=quota_location(workload),
+        evidence=(
+            Evidence(
+                label="stalled share of wall time" if by_pressure else "held-back share",
+                value=ratio,
+                unit="ratio",
+                threshold=error_ratio if ratio > error_ratio else warning_ratio,
+                source=source(workload.cgroup),
+            ),
+            limit_evidence(limit, limit_source(workload.cgroup)),
+            *throttle_evidence(workload, window),
+        ),
+        ruled_out=ruled_out(workload.node),
+        recommendation=quota_advice(workload, rule.fix),
+    )
+
+
+@check(Workload)
+def throttled_by_ancestor(workload: Workload, rule: Rule) -> Verdicts:
+    """Judge a workload that is held back by a limit above it; its own counters stay at zero."""
+    window = workload.counters
+    above = [g for g in workload.ancestors if isinstance(g.limit, Bandwidth) and not _is_leaf(g)]
+    if not above or isinstance(workload.cgroup, Missing) or not workload.cgroup.processes:
+        return
+    if isinstance(window, Missing):
+        yield Skip(window.reason)
+        return
+    culprit, ancestor_ratio = _most_throttled(above)
+    if culprit is None or not isinstance(culprit.limit, Bandwidth):
+        return
+    share = _share_held_by_ancestor(window, culprit)
+    if isinstance(share, Missing):
+        if not window.usage_usec or ancestor_ratio <= rule.option("warning_ratio"):
+            return
+        share = ancestor_ratio
+    error_ratio, warning_ratio = rule.option("error_ratio"), rule.option("warning_ratio")
+    severity = degree(share, warning_ratio, error_ratio)
+    if severity is None:
+        return
+    yield Hit(
+        message=(
+            f"held back by {culprit.path}, whose limit of {bandwidth_text(culprit.limit)} was"
+            f" spent in {format_ratio(ancestor_ratio)} of its periods {over(window)};"
+            " the workload's own counters do not show it"
+        ),
+        severity=severity,
+        evidence=(
+            Evidence(
+                label="time held back by an ancestor, summed over CPUs, as a share of wall time",
+                value=share,
+                unit="ratio",
+                threshold=error_ratio if share > error_ratio else warning_ratio,
+                source=workload.cgroup.source("cpu.stat.local") or counter_source(culprit),
+            ),
+            limit_evidence(culprit.limit, limit_source(culprit), label="limit of the ancestor"),
+        ),
+        ruled_out=ruled_out(workload.node),
+        recommendation=Recommendation(
+            summary=f"raise or remove the limit of {posixpath.basename(culprit.path)},"
+            " or move this workload to another slice"
+        ),
+    )
+
+
+@check(Workload)
+def health_hides_throttling(workload: Workload, rule: Rule) -> Verdicts:
+    """Point at a throttled service whose automatic restarts keep every dashboard green."""
+    window = workload.counters
+    if binding_limit(workload) is None or isinstance(window, Missing):
+        return
+    if workload.restart in ("", "no"):
+        return
+    ratio = ratio_of_enough(window, rule)
+    if isinstance(ratio, Missing) or ratio <= rule.option("min_throttled_ratio"):
+        return
+    yield Hit(
+        message=(
+            f"Restart={workload.restart} and an active unit look healthy while"
+            f" {format_ratio(ratio)} of its periods were throttled {over(window)}"
+        ),
+        evidence=(
+            ratio_evidence(workload, ratio, rule.option("min_throttled_ratio")),
+            Evidence(label="Restart", value=workload.restart),
+        ),
+    )
+
+
+@check(Workload)
+def threads_exceed_quota(workload: Workload, rule: Rule) -> Verdicts:
+    """Compare the threads of a throttled workload with what its quota can feed at once."""
+    limit, group, window = workload.limit, workload.cgroup, workload.counters
+    if not isinstance(limit, Bandwidth) or isinstance(group, Missing):
+        return
+    if isinstance(window, Missing) or isinstance(group.threads, Missing):
+        return
+    ratio = ratio_of_enough(window, rule)
+    if isinstance(ratio, Missing) or ratio <= rule.option("min_throttled_ratio"):
+        return
+    allowed = max(limit.cores, 1.0) * rule.option("max_threads_per_core")
+    stall = worst_stall(limit, group.threads, workload.cpus_available)
+    if group.threads <= allowed or stall is None:
+        return
+    yield Hit(
+        message=(
+            f"{group.threads} threads on a quota of {limit.cores:.3g} cores: when they all run"
+            f" on {min(group.threads, workload.cpus_available)} CPUs, the quota lasts"
+            f" {format_usec(stall.run_usec)} of each"
+            f" {format_usec(limit.period_usec)} and everybody waits"
+            f" {format_usec(stall.wait_usec)}"
+        ),
+        evidence=(
+            Evidence(label="threads", value=group.threads, unit="threads", threshold=allowed),
+            limit_evidence(limit, limit_source(group)),
+            Evidence(label="CPUs available", value=workload.cpus_available, unit="cpus"),
+        ),
+    )
+
+
+def _stalled(window: CounterWindow, throttled_usec: int) -> tuple[int, bool]:
+    """Return the time that the quota is to blame for, and whether pressure measured it."""
+    full = window.pressure_full_usec
+    if isinstance(full, int) and full < throttled_usec:
+        return full, True
+    return throttled_usec, False
+
+
+def _stall_message(
+    stalled_usec: int, ratio: float, window: CounterWindow, *, by_pressure: bool
+) -> str:
+    """Say how long it stood still; a sum over CPUs is no share, it may exceed the time itself."""
+    if by_pressure:
+        return (
+            f"every task stalled for {format_usec(stalled_usec)} {over(window)}:"
+            f" {format_ratio(ratio)} of {_span_text(window)}"
+        )
+    return (
+        f"{format_usec(stalled_usec)} of CPU time held back {over(window)}, summed over CPUs:"
+        f" {format_usec(ratio * 1e6)} in each second of {_span_text(window)}"
+    )
+
+
+def _span_text(window: CounterWindow) -> str:
+    return "wall time" if isinstance(window.elapsed_usec, int) else "the time in which periods ran"
+
+
+def _is_leaf(group: CgroupFacts) -> bool:
+    """Whether a cgroup is one workload of its own: what lies below it is its inside."""
+    kind = unit_kind(posixpath.basename(group.path))
+    return group.container is not None or kind in ("service", "scope")
+
+
+def _most_throttled(groups: list[CgroupFacts]) -> tuple[CgroupFacts | None, float]:
+    """Return the group with the highest throttled share, the nearest where several tie."""
+    worst: CgroupFacts | None = None
+    worst_ratio = 0.0
+    for group in groups:
+        ratio = (
+            Missing(reason="")
+            if isinstance(group.window, Missing)
+            else throttled_ratio(group.window)
+        )
+        if isinstance(ratio, float) and ratio > worst_ratio:
+            worst, worst_ratio = group, ratio
+    return worst, worst_ratio
+
+
+def _share_held_by_ancestor(window: CounterWindow, culprit: CgroupFacts) -> float | Missing:
+    """Return stalled time beyond the workload's own throttling, as a share of wall time."""
+    if isinstance(window.local_throttled_usec, Missing):
+        return window.local_throttled_usec
+    own = window.throttled_usec if isinstance(window.throttled_usec, int) else 0
+    span: int | Missing = window.elapsed_usec
+    if isinstance(span, Missing) and isinstance(culprit.limit, Bandwidth):
+        if isinstance(culprit.window, Missing):
+            return culprit.window
+        span = active_usec(culprit.window, culprit.limit)
+    if isinstance(span, Missing):
+        return span
+    return max(window.local_throttled_usec - own, 0) / span if span else 0.0

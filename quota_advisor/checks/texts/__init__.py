@@ -1,0 +1,1 @@
+"""Rules about documents as texts: broken ones, and comments that leave findings out."""

@@ -1,0 +1,1 @@
+"""Rules about unit files and quadlets."""

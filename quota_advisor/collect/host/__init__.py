@@ -1,0 +1,1 @@
+"""Read a host: cgroups, units, containers, the machine."""

@@ -1,0 +1,379 @@
+"""CPU use of many cgroups, sampled at the scale at which the kernel throttles.
+
+Each file is opened once and read again from its start: a few hundred cgroups ten times a second
+must not become a load that is itself worth an audit.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Self
+
+from quota_advisor.collect.host.cgroup_files import GroupLimit
+from quota_advisor.collect.host.cgroup_tree import CpuHierarchy, join, lineage
+from quota_advisor.collect.host.demand import Budget, Samples, Trace, measure, trace
+from quota_advisor.collect.host.root import HostRoot
+from quota_advisor.model.cgroup import Demand
+from quota_advisor.model.limit import Bandwidth, Missing
+
+SPARE_FILES = 64
+"""Descriptors left for the rest of the program."""
+
+_STAT_BYTES = 1024
+"""More than the longest ``cpu.stat``; a read shorter than the file would cut a number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Time, as the window sees it; tests bring their own.
+
+    Attributes:
+        monotonic_nsec: Nanoseconds since some moment.
+        sleep: Waits for a number of seconds.
+        wall: The date and time.
+    """
+
+    monotonic_nsec: Callable[[], int] = time.monotonic_ns
+    sleep: Callable[[float], None] = time.sleep
+    wall: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+    def now_usec(self) -> int:
+        """Return monotonic microseconds."""
+        return self.monotonic_nsec() // 1000
+
+
+Progress = Callable[[float, float], None]
+"""Called with the seconds gone and the seconds in all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
+    """When to sample: on an absolute grid, so that lateness does not add up.
+
+    The interval gives way where it does not divide the window: a short rest would be a sampling
+    window in which one tick of the kernel looks like a peak.
+    """
+
+    window_usec: int
+    interval_usec: int
+
+    @property
+    def ticks(self) -> int:
+        """Number of sampling windows."""
+        return max(1, round(self.window_usec / self.interval_usec))
+
+    def at_usec(self, tick: int) -> int:
+        """Return the time of a sample after the start."""
+        return self.window_usec * tick // self.ticks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampled:
+    """What sampling found.
+
+    Attributes:
+        demand: Demand of each cgroup, or why there is none.
+        samples: Times that all cgroups were read.
+        late: Sampling windows that became longer than twice the interval.
+        unopened: Number of cgroups left out because no more files can be open.
+    """
+
+    demand: Mapping[str, Demand | Missing]
+    samples: int
+    late: int
+    unopened: int
+
+
+class Sampler:
+    """Samples the use of cgroups.
+
+    Args:
+        root: The host.
+        hierarchy: Where its cgroups are.
+        limits: Every cgroup to sample, with its limit.
+        clock: Time.
+
+    A context manager: the files are closed however it ends.
+    """
+
+    def __init__(
+        self,
+        root: HostRoot,
+        hierarchy: CpuHierarchy,
+        limits: Mapping[str, GroupLimit],
+        clock: Clock,
+    ) -> None:
+        self._root = root
+        self._hierarchy = hierarchy
+        self._limits = limits
+        self._clock = clock
+        self._feeds: dict[str, _Feed] = {}
+        self._open: list[_Feed] = []
+        self._missing: dict[str, Missing] = {}
+        self._unopened = 0
+
+    def __enter__(self) -> Self:
+        try:
+            self._open_all(raise_file_limit() - _open_files() - SPARE_FILES)
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all files."""
+        for feed in self._feeds.values():
+            feed.close()
+
+    def run(self, schedule: Schedule, on_progress: Progress | None = None) -> Sampled:
+        """Sample for the whole window and return what was found."""
+        start = previous = self._clock.now_usec()
+        self.sweep()
+        samples, late = 1, 0
+        for tick in range(1, schedule.ticks + 1):
+            if not self._wait(start, tick, schedule):
+                continue
+            now = self._clock.now_usec()
+            self.sweep()
+            samples += 1
+            late += now - previous > 2 * schedule.interval_usec
+            previous = now
+            if on_progress is not None:
+                on_progress((now - start) / 1e6, schedule.window_usec / 1e6)
+        demand = self.demand(schedule.interval_usec)
+        return Sampled(demand=demand, samples=samples, late=late, unopened=self._unopened)
+
+    def sweep(self) -> None:
+        """Read every open cgroup once; those that are gone are closed."""
+        clock = self._clock.monotonic_nsec
+        lost = False
+        for feed in self._open:
+            try:
+                used, stalled = feed.read()
+            except (OSError, ValueError) as error:
+                feed.lost = _why(error)
+                lost = True
+                continue
+            samples = feed.samples
+            samples.times_nsec.append(clock())
+            samples.usage.append(used)
+            samples.stalled.append(stalled)
+        if lost:
+            self._drop_lost()
+
+    def demand(self, interval_usec: int) -> dict[str, Demand | Missing]:
+        """Return the demand of each cgroup as sampled so far."""
+        traces = {path: trace(feed.samples) for path, feed in self._feeds.items()}
+        found: dict[str, Demand | Missing] = dict(self._missing)
+        for path, feed in self._feeds.items():
+            if feed.lost:
+                found[path] = Missing(reason=f"lost while it was sampled: {feed.lost}")
+                continue
+            chain = self._chain(path)
+            # Where the kernel does not tell how ancestors stalled the group, their own counters do.
+            blind = [] if feed.sees_ancestors else [p for p in chain if p != path and p in traces]
+            above: list[Trace] = [traces[p] for p in blind]
+            found[path] = measure(traces[path], interval_usec, list(chain.values()), above)
+        return found
+
+    def _drop_lost(self) -> None:
+        for feed in self._open:
+            if feed.lost:
+                feed.close()
+        self._open = [feed for feed in self._open if not feed.lost]
+
+    def _wait(self, start: int, tick: int, schedule: Schedule) -> bool:
+        """Sleep until a tick; return False when it is so late that the next one should do.
+
+        Windows thus last from half the interval on: shorter ones would show peaks that are none.
+        """
+        due = start + schedule.at_usec(tick)
+        early = due - self._clock.now_usec()
+        if early > 0:
+            self._clock.sleep(early / 1e6)
+        late = self._clock.now_usec() - due
+        return tick == schedule.ticks or late <= schedule.interval_usec / 2
+
+    def _chain(self, path: str) -> dict[str, Budget]:
+        """Return the limits on the way up, the cgroup's own first."""
+        known = ((above, self._limits.get(above)) for above in lineage(path))
+        return {
+            above: Budget(limit=found.limit, burst_usec=_number(found.burst_usec))
+            for above, found in known
+            if found is not None and isinstance(found.limit, Bandwidth)
+        }
+
+    def _open_all(self, budget: int) -> None:
+        # Those under a limit come first: for them the demand decides something.
+        for path in sorted(self._limits, key=lambda p: not self._chain(p)):
+            chain = self._chain(path)
+            files = self._files(path, own=path in chain, above=bool(chain.keys() - {path}))
+            if isinstance(files, Missing):
+                self._missing[path] = files
+            elif len(files) > budget:
+                self._unopened += 1
+                self._missing[path] = Missing(reason="not sampled: too many files would be open")
+            else:
+                budget -= len(files)
+                self._open_feed(path, files, own=path in chain)
+        self._open = list(self._feeds.values())
+
+    def _files(self, path: str, *, own: bool, above: bool) -> dict[str, str] | Missing:
+        """Return the files to read at each sample, by what they tell."""
+        if isinstance(self._hierarchy.cpuacct, Missing):
+            return self._hierarchy.cpuacct
+        group = join(self._hierarchy.cpu, path)
+        if self._hierarchy.version == 1:
+            files = {"usage": join(self._hierarchy.cpuacct, path) + "/cpuacct.usage"}
+            if own:
+                files["own"] = f"{group}/cpu.stat"
+        else:
+            files = {"usage": f"{group}/cpu.stat"}
+        if above and self._root.exists(f"{group}/cpu.stat.local"):
+            files["local"] = f"{group}/cpu.stat.local"
+        return files
+
+    def _open_feed(self, path: str, files: dict[str, str], *, own: bool) -> None:
+        feed = (_LegacyFeed if self._hierarchy.version == 1 else _UnifiedFeed)(own=own)
+        try:
+            for role, name in files.items():
+                flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
+                feed.files[role] = os.open(self._root.real(name), flags)
+            feed.start()
+        except (OSError, ValueError) as error:
+            feed.close()
+            self._missing[path] = Missing(reason=f"{files['usage']}: {_why(error)}")
+        else:
+            self._feeds[path] = feed
+
+
+class _Feed:
+    """The open files of one cgroup and what was read from them."""
+
+    nsec_per_unit: int
+
+    def __init__(self, *, own: bool) -> None:
+        self.files: dict[str, int] = {}
+        self.samples = Samples(nsec_per_unit=self.nsec_per_unit)
+        self.lost = ""
+        self.sees_ancestors = False
+        self._own = own
+        self._usage = self._stat = self._local = -1
+        self._last = (-1, 0)
+
+    def start(self) -> None:
+        """Take the files into use.
+
+        Raises:
+            OSError: A file cannot be read.
+            ValueError: A file holds something else.
+        """
+        self._usage = self.files["usage"]
+        self._stat = self.files.get("own", -1)
+        self._local = self.files.get("local", -1)
+        # Without the cpu controller the file is there and empty.
+        if self._local >= 0 and not os.pread(self._local, _STAT_BYTES, 0):
+            self._local = -1
+        self.sees_ancestors = self._local >= 0
+        self.read()
+
+    def read(self) -> tuple[int, int]:
+        """Return time used and time stalled, in the unit of the hierarchy.
+
+        Raises:
+            OSError: The cgroup is gone.
+            ValueError: A file holds something else.
+        """
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Close the files; they may be closed already."""
+        while self.files:
+            _, descriptor = self.files.popitem()
+            os.close(descriptor)
+
+
+class _LegacyFeed(_Feed):
+    nsec_per_unit = 1
+
+    def read(self) -> tuple[int, int]:
+        used = int(os.pread(self._usage, 32, 0))
+        last, stalled = self._last
+        # A group that did not run tells nothing new: a stall is counted when it ends, and what
+        # ends it is that the group runs. This halves the cost of limited groups that are idle.
+        if used != last and (self._stat >= 0 or self._local >= 0):
+            stalled = self._stalls()
+            self._last = (used, stalled)
+        return used, stalled
+
+    def _stalls(self) -> int:
+        files = (file for file in (self._stat, self._local) if file >= 0)
+        return sum(_number_after(os.pread(f, _STAT_BYTES, 0), b"throttled_time ") for f in files)
+
+
+class _UnifiedFeed(_Feed):
+    nsec_per_unit = 1000
+
+    def read(self) -> tuple[int, int]:
+        stat = os.pread(self._usage, _STAT_BYTES, 0)
+        used = _number_after(stat, b"usage_usec ")
+        last, stalled = self._last
+        if used != last and (self._own or self._local >= 0):
+            stalled = self._stalls(stat)
+            self._last = (used, stalled)
+        return used, stalled
+
+    def _stalls(self, stat: bytes) -> int:
+        stalled = _number_after(stat, b"throttled_usec ") if self._own else 0
+        if self._local >= 0:
+            stalled += _number_after(os.pread(self._local, _STAT_BYTES, 0), b"throttled_usec ")
+        return stalled
+
+
+def raise_file_limit() -> int:
+    """Raise the number of files that may be open as far as it goes, and return it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+            soft = hard
+    return (1 << 20) if soft == resource.RLIM_INFINITY else soft
+
+
+def _open_files() -> int:
+    try:
+        return len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - only their number is wanted
+    except OSError:
+        return 0
+
+
+def _number_after(text: bytes, key: bytes) -> int:
+    """Return the number behind a key.
+
+    Raises:
+        ValueError: There is none.
+    """
+    start = text.index(key) + len(key)
+    return int(text[start : text.index(b"\n", start)])
+
+
+def _number(value: int | Missing) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _why(error: OSError | ValueError) -> str:
+    if isinstance(error, ValueError):
+        return "unexpected text"
+    if error.errno == errno.ENODEV:  # what an open file of a removed cgroup says
+        return "the cgroup is gone"
+    return (error.strerror or str(error)).lower()

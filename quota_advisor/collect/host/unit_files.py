@@ -1,0 +1,408 @@
+"""Unit files of a host: which files make up a unit, found as systemd finds them.
+
+Source: systemd 257 ``path-lookup.c``, ``unit-file.c``, ``dropin.c`` and ``conf-files.c``.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import posixpath
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from quota_advisor.collect.host.root import HostRoot, describe, why
+from quota_advisor.documents.systemd.merge import merge_unit, unit_section
+from quota_advisor.documents.systemd.unit_file import parse_unit_file
+from quota_advisor.errors import CollectError
+from quota_advisor.model.limit import Missing
+from quota_advisor.model.problem import Problem
+from quota_advisor.model.unit import HiddenFile, UnitConfig, UnitFile
+
+SYSTEM_SEARCH_PATH = (
+    "/etc/systemd/system.control",
+    "/run/systemd/system.control",
+    "/run/systemd/transient",
+    "/run/systemd/generator.early",
+    "/etc/systemd/system",
+    "/etc/systemd/system.attached",
+    "/run/systemd/system",
+    "/run/systemd/system.attached",
+    "/run/systemd/generator",
+    "/usr/local/lib/systemd/system",
+    "/usr/lib/systemd/system",
+    "/lib/systemd/system",
+    "/run/systemd/generator.late",
+)
+"""Where the system manager looks, highest priority first."""
+
+_TYPES = "service|socket|target|device|mount|automount|swap|timer|path|slice|scope|snapshot|busname"
+_UNIT_NAME = re.compile(
+    rf"(?P<prefix>[0-9A-Za-z:_.\\-]+)(?P<at>@(?P<instance>[0-9A-Za-z:_.\\@-]*))?"
+    rf"\.(?P<type>{_TYPES})"
+)
+_MAX_NAME = 255
+_MAX_ALIAS_STEPS = 8
+_ALIASABLE = frozenset({"service", "socket", "target", "device", "timer", "path"})
+_NULL = "/dev/null"
+
+
+def user_search_path(home: str, runtime_dir: str) -> tuple[str, ...]:
+    """Return where a user's own manager looks, highest priority first.
+
+    Args:
+        home: The user's home directory; the XDG directories are taken to be the usual ones.
+        runtime_dir: ``XDG_RUNTIME_DIR``, as a rule ``/run/user/UID``.
+    """
+    config, runtime = f"{home}/.config/systemd", f"{runtime_dir}/systemd"
+    return (
+        f"{config}/user.control",
+        f"{runtime}/user.control",
+        f"{runtime}/transient",
+        f"{runtime}/generator.early",
+        f"{config}/user",
+        "/etc/xdg/systemd/user",
+        "/etc/systemd/user",
+        f"{runtime}/user",
+        "/run/systemd/user",
+        f"{runtime}/generator",
+        f"{home}/.local/share/systemd/user",
+        "/usr/local/share/systemd/user",
+        "/usr/share/systemd/user",
+        "/usr/local/lib/systemd/user",
+        "/usr/lib/systemd/user",
+        "/lib/systemd/user",
+        f"{runtime}/generator.late",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Name:
+    """A unit name, taken apart."""
+
+    full: str
+    prefix: str
+    at: bool
+    instance: str
+    type: str
+
+    @property
+    def is_template(self) -> bool:
+        return self.at and not self.instance
+
+    @property
+    def template(self) -> str:
+        return f"{self.prefix}@.{self.type}"
+
+    def instantiate(self, instance: str) -> str:
+        return f"{self.prefix}@{instance}.{self.type}"
+
+
+def _parse_name(text: str) -> _Name | None:
+    """Return the parts of a valid unit name."""
+    match = _UNIT_NAME.fullmatch(text) if len(text) <= _MAX_NAME else None
+    if match is None:
+        return None
+    return _Name(text, match["prefix"], bool(match["at"]), match["instance"] or "", match["type"])
+
+
+@dataclass(slots=True)
+class _Directory:
+    """One directory of the search path, listed once: each name, and whether it is a link."""
+
+    path: str
+    entries: dict[str, bool]
+    folders: frozenset[str]
+
+
+class UnitFileReader:
+    """Finds, reads and merges the files of units.
+
+    Directories are listed once, when first needed: make a new reader to see later changes.
+
+    Args:
+        root: The host.
+        search_path: Directories of unit files, highest priority first.
+    """
+
+    def __init__(self, root: HostRoot, search_path: Sequence[str] = SYSTEM_SEARCH_PATH) -> None:
+        self._root = root
+        self._search_path = search_path
+        self._problems: dict[str, Problem] = {}
+        self._unknown: set[str] = set()
+        self._directories = self._list_all()
+        self._targets = self._index()
+        self._aliases = self._index_aliases()
+        self._drop_in_names: dict[str, tuple[str, list[str]]] = {}
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What could not be read so far."""
+        return tuple(self._problems.values())
+
+    def names(self) -> list[str]:
+        """Return the units that have a file or drop-ins and may have a CPU quota, sorted.
+
+        Templates are no units, their instances are known only to a running manager unless a
+        file names them; aliases stand under the name of their unit.
+        """
+        found = {name for name in self._targets if self._is_unit(name)}
+        for directory in self._directories:
+            units = (name[:-2] for name in directory.entries if name.endswith(".d"))
+            found.update(u for u in units if self._is_unit(u) and not _is_prefix(u))
+        return sorted({self._canonical(name) for name in found})
+
+    def read(self, name: str) -> UnitConfig:
+        """Return the merged configuration of one unit, under its own name if given an alias.
+
+        Raises:
+            CollectError: This cannot be the name of a unit.
+        """
+        if _parse_name(name) is None:
+            raise CollectError(
+                f"{name!r} is not the name of a unit",
+                hint="give it in full, for example api.service",
+            )
+        name = self._canonical(name)
+        path = self._follow(name)
+        fragment = self._read_fragment(path) if path else _no_file(name)
+        hidden = list(self._hidden_fragments(path)) if path else []
+        folders = list(self._drop_in_directories(name))
+        paths = _drop_in_paths(folders, hidden)
+        drop_ins = [self._read_file(file) for file in paths]
+        present = [file for file in drop_ins if isinstance(file, UnitFile)]
+        looked_at = (path, *paths, *(top for top, _ in folders), *self._search_path)
+        config = merge_unit(name, fragment, present, hidden)
+        return replace(config, unread=self._unread(looked_at))
+
+    # ---- directories
+
+    def _list_all(self) -> list[_Directory]:
+        seen: set[str] = set()
+        listed = []
+        for path in self._search_path:
+            resolved = self._resolve(path)
+            # With a merged /usr, /lib is /usr/lib under another name.
+            if resolved not in seen:
+                seen.add(resolved)
+                listed.append(self._list(path))
+        return listed
+
+    def _list(self, path: str) -> _Directory:
+        entries: list[os.DirEntry[str]] = []
+        try:
+            with os.scandir(self._root.real(path)) as found:
+                entries = list(found)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            self._report(path, error)
+        links = {entry.name: entry.is_symlink() for entry in entries}
+        folders = frozenset(e.name for e in entries if e.is_dir(follow_symlinks=False))
+        return _Directory(path, links, folders)
+
+    def _resolve(self, path: str) -> str:
+        try:
+            return self._root.resolve(path)
+        except OSError:
+            return path
+
+    def _report(self, path: str, error: OSError) -> None:
+        self._problems.setdefault(path, Problem(subject=path, reason=why(error)))
+        # What is of the wrong type systemd cannot read either: that much is known of it.
+        if error.errno not in (errno.EISDIR, errno.ENOTDIR):
+            self._unknown.add(path)
+
+    def _unread(self, paths: Iterable[str]) -> tuple[Missing, ...]:
+        failed = (self._problems[path] for path in paths if path in self._unknown)
+        return tuple(Missing(reason=f"{problem.subject}: {problem.reason}") for problem in failed)
+
+    # ---- names
+
+    def _index(self) -> dict[str, str]:
+        """Map each name to the path of its file, or to the name that it is an alias of."""
+        tops = {self._resolve(directory.path) for directory in self._directories}
+        targets: dict[str, str] = {}
+        for directory in self._directories:
+            for name, is_link in directory.entries.items():
+                parsed = None if name in directory.folders else _parse_name(name)
+                if parsed is None or name in targets:
+                    continue
+                path = posixpath.join(directory.path, name)
+                target = self._alias_target(path, parsed, tops) if is_link else path
+                if target:
+                    targets[name] = target
+        return targets
+
+    def _alias_target(self, path: str, name: _Name, tops: set[str]) -> str:
+        """Return what a symbolic link stands for: itself, another unit, or nothing."""
+        top = self._resolve(posixpath.dirname(path))
+        parent, target = posixpath.split(posixpath.join(top, self._root.link_target(path) or ""))
+        if not _is_below(self._resolve(parent), tops):
+            # A mask, or a unit file that lives elsewhere and is linked into the search path.
+            return path
+        other = _parse_name(target)
+        return target if other and target != name.full and _may_alias(name, other) else ""
+
+    def _index_aliases(self) -> dict[str, list[str]]:
+        """Map each unit's own name to the aliases that lead to it."""
+        aliases: dict[str, list[str]] = {}
+        for name in sorted(self._targets):
+            path = self._follow(name)
+            own, parsed = posixpath.basename(path), _parse_name(name)
+            template = _parse_name(own)
+            if template and template.is_template and parsed and parsed.instance:
+                own = template.instantiate(parsed.instance)
+            if path and own != name:
+                aliases.setdefault(own, []).append(name)
+        return aliases
+
+    def _follow(self, name: str) -> str:
+        """Return the path of the file that a name leads to over its aliases; empty if none."""
+        for _ in range(_MAX_ALIAS_STEPS):
+            target = self._targets.get(name, "")
+            if not target and (parsed := _parse_name(name)) and parsed.instance:
+                target = self._targets.get(parsed.template, "")
+            if not target or target.startswith("/"):
+                return target
+            name = target
+        return ""
+
+    def _canonical(self, name: str) -> str:
+        """Return the name under which systemd knows a unit."""
+        parsed = _parse_name(name)
+        own = _parse_name(posixpath.basename(self._follow(name)))
+        if own is None or parsed is None:
+            return name
+        if own.is_template and parsed.instance:
+            return own.instantiate(parsed.instance)
+        return own.full
+
+    def _all_names(self, name: str) -> list[str]:
+        """Return a unit's own name, then its aliases."""
+        names = [name, *self._aliases.get(name, ())]
+        parsed = _parse_name(name)
+        if parsed and parsed.instance:
+            for alias in self._aliases.get(parsed.template, ()):
+                template = _parse_name(alias)
+                if template and template.is_template:
+                    names.append(template.instantiate(parsed.instance))
+        return list(dict.fromkeys(n for n in names if self._canonical(n) == name))
+
+    def _is_unit(self, name: str) -> bool:
+        parsed = _parse_name(name)
+        return parsed is not None and not parsed.is_template and bool(unit_section(name))
+
+    # ---- files
+
+    def _read_fragment(self, path: str) -> UnitFile | Missing:
+        if self._is_null(path):
+            return Missing(reason=f"masked by {path}")
+        data = self._read_bytes(path)
+        if data == b"":
+            return Missing(reason=f"masked by {path}, which is empty")
+        return parse_unit_file(path, data) if isinstance(data, bytes) else data
+
+    def _read_file(self, path: str) -> UnitFile | Missing:
+        data = b"" if self._is_null(path) else self._read_bytes(path)
+        return parse_unit_file(path, data) if isinstance(data, bytes) else data
+
+    def _is_null(self, path: str) -> bool:
+        # Not read: an image below --root has no such device.
+        return self._root.link_target(path) is not None and self._resolve(path) == _NULL
+
+    def _read_bytes(self, path: str) -> bytes | Missing:
+        try:
+            return self._root.read_bytes(path)
+        except OSError as error:
+            self._report(path, error)
+            return Missing(reason=describe(error, path))
+
+    def _hidden_fragments(self, path: str) -> Iterator[HiddenFile]:
+        top, name = posixpath.split(path)
+        after = False
+        for directory in self._directories:
+            if after and name in directory.entries:
+                yield HiddenFile(path=posixpath.join(directory.path, name), hidden_by=path)
+            after = after or directory.path == top
+
+    def _drop_in_directories(self, name: str) -> Iterator[tuple[str, list[str]]]:
+        """Yield each existing directory of drop-ins with its files, highest priority first."""
+        seen: set[str] = set()
+        type_level = name.rpartition(".")[2]
+        for group in (*map(names_with_drop_ins, self._all_names(name)), [type_level]):
+            for directory in self._directories:
+                for stem in group:
+                    if f"{stem}.d" not in directory.entries:
+                        continue
+                    top, files = self._drop_ins(posixpath.join(directory.path, f"{stem}.d"))
+                    if top not in seen:
+                        seen.add(top)
+                        yield top, files
+
+    def _drop_ins(self, path: str) -> tuple[str, list[str]]:
+        """Return where a directory of drop-ins really is, and the drop-ins in it."""
+        if path not in self._drop_in_names:
+            top = self._resolve(path)
+            entries = self._list(top).entries
+            names = (n for n in entries if n.endswith(".conf") and not n.startswith("."))
+            self._drop_in_names[path] = top, sorted(names, key=os.fsencode)
+        return self._drop_in_names[path]
+
+
+def _drop_in_paths(folders: Iterable[tuple[str, list[str]]], hidden: list[HiddenFile]) -> list[str]:
+    """Return drop-ins in the order in which they apply; note those that have no effect."""
+    chosen: dict[str, str] = {}
+    for top, files in folders:
+        for file in files:
+            path = posixpath.join(top, file)
+            if file in chosen:
+                hidden.append(HiddenFile(path=path, hidden_by=chosen[file]))
+            else:
+                chosen[file] = path
+    return [chosen[file] for file in sorted(chosen, key=os.fsencode)]
+
+
+def names_with_drop_ins(name: str) -> list[str]:
+    """Return the names whose drop-ins apply to a unit, most specific first.
+
+    The unit itself, its template, and both again for each prefix that ends in a dash:
+    ``a-b@1.service``, ``a-b@.service``, ``a-.service``, ``a-@1.service``, ``a-@.service``.
+    """
+    parsed = _parse_name(name)
+    if parsed is None:
+        return []
+    names = [name]
+    if parsed.instance:
+        names += names_with_drop_ins(parsed.template)
+    # A dash at the end is what a shortened prefix has; the next shorter one has another dash.
+    cut = parsed.prefix.removesuffix("-").rfind("-")
+    if cut > 0:
+        prefix = parsed.prefix[: cut + 1]
+        at = f"@{parsed.instance}" if parsed.instance else ""
+        names += names_with_drop_ins(f"{prefix}{at}.{parsed.type}")
+    return list(dict.fromkeys(names))
+
+
+def _may_alias(name: _Name, target: _Name) -> bool:
+    """Whether systemd lets a link of this name stand for that unit."""
+    if name.type != target.type or name.type not in _ALIASABLE:
+        return False
+    if name.instance and target.instance:
+        return name.instance == target.instance
+    same_kind = (name.at, name.is_template) == (target.at, target.is_template)
+    return same_kind or bool(name.instance and target.is_template)
+
+
+def _is_prefix(name: str) -> bool:
+    """Whether drop-ins of this name are for all units that begin so, not for one unit."""
+    return name.rpartition(".")[0].endswith("-") and name != "-.slice"
+
+
+def _is_below(path: str, tops: set[str]) -> bool:
+    return any(path == top or path.startswith(f"{top}/") for top in tops)
+
+
+def _no_file(name: str) -> Missing:
+    return Missing(reason=f"no directory of the search path has a file for {name}")

@@ -1,0 +1,1 @@
+"""What rules look at, worked out from the facts once for each case."""

@@ -1,0 +1,1 @@
+"""Compose files as services, layers and ``extends`` merged."""

@@ -1,0 +1,54 @@
+"""Which documents are compose files, and which of those may need others to be understood."""
+
+from __future__ import annotations
+
+from quota_advisor.documents.yaml.tree import Node, pairs
+
+_SERVICE_KEYS = frozenset(
+    (
+        "build", "command", "container_name", "cpu_count", "cpu_percent", "cpu_period",
+        "cpu_quota", "cpu_shares", "cpus", "cpuset", "depends_on", "deploy", "entrypoint",
+        "environment", "env_file", "expose", "extends", "healthcheck", "image", "mem_limit",
+        "networks", "ports", "profiles", "restart", "volumes",
+    )
+)  # fmt: skip
+
+BASE_NAMES = ("compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml")
+"""What compose looks for in a directory; it takes the first."""
+
+OVERRIDE_NAMES = (
+    "compose.override.yml",
+    "compose.override.yaml",
+    "docker-compose.override.yml",
+    "docker-compose.override.yaml",
+)
+"""What it then looks for beside that; the first of these is laid over it, whatever its name."""
+
+_HEAD_BYTES = 4096
+
+
+def is_compose(root: Node, *, known: bool = False) -> bool:
+    """Whether a document is a compose file, judged by what its services look like.
+
+    Args:
+        root: The document.
+        known: Its file is one: any services will do.
+    """
+    if type(root) is not dict or "apiVersion" in root or "kind" in root:
+        return False
+    services = root.get("services")
+    if type(services) is not dict:
+        return False
+    return known or any(
+        type(node) is dict and not _SERVICE_KEYS.isdisjoint(node) for _, node in pairs(services)
+    )
+
+
+def may_extend(data: bytes) -> bool:
+    """Whether a file may hold services that extend those of others, seen without parsing it.
+
+    Asked of every file, so that one that begins as a Kubernetes object is looked at no further.
+    """
+    if data.startswith(b"apiVersion:") or data.find(b"\napiVersion:", 0, _HEAD_BYTES) >= 0:
+        return False
+    return b"extends" in data and b"services" in data and b"file" in data

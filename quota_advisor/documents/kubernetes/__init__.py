@@ -1,0 +1,1 @@
+"""Kubernetes objects as what rules judge: pods, kubelet settings, namespaces."""

@@ -1,0 +1,143 @@
+"""The resources of containers that an operator makes: a stanza, and no container around it.
+
+``resources`` with ``requests`` and ``limits`` of CPU means the same wherever it stands, because
+operators hand it on as it is. Whatever else stands there means what the operator means by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from quota_advisor.documents.kubernetes.pods import (
+    AMOUNTS,
+    PodReading,
+    Reader,
+    Source,
+    generated_name,
+    is_windows,
+)
+from quota_advisor.documents.kubernetes.quantity import CpuQuantity, parse_cpu
+from quota_advisor.documents.templates import is_placeholder
+from quota_advisor.documents.yaml.tree import (
+    Mapping,
+    Node,
+    is_null,
+    is_scalar,
+    place,
+    scalar,
+    text,
+)
+from quota_advisor.model.manifest import Amounts, Container, Pod, Resources, Role, Scalar
+
+_STANZA = "resources"
+KINDS = ("requests", "limits")
+"""Keys of a stanza."""
+
+
+class PartReader(Reader):
+    """Reads pods of which an object says only a part: nothing is missing in them."""
+
+    def partial_pod(self, containers: tuple[Container, ...], holder: Mapping) -> PodReading:
+        """Return a pod of some containers.
+
+        Args:
+            containers: What is known of its containers.
+            holder: The mapping whose metadata, if it has any, is the pod's.
+        """
+        metadata = self._metadata(self.root)
+        annotations = self._annotations(metadata, holder)
+        spec = self.root.get("spec")
+        pod = Pod(
+            file=self.source.file,
+            api_version=text(self.root.get("apiVersion")),
+            kind=text(self.root.get("kind")),
+            name=text(metadata.get("name")) or generated_name(metadata),
+            namespace=text(metadata.get("namespace")),
+            path=self.path,
+            containers=containers,
+            resources=Resources({}, {}, place(holder), present=False),
+            volume_refs={},
+            annotations=annotations,
+            windows=is_windows(holder) or (type(spec) is dict and is_windows(spec)),
+            partial=True,
+            suppressions=self._suppressions(annotations),
+            wrong_shapes=tuple(self.wrong),
+            misplaced=tuple(self.misplaced),
+            place=place(self.root),
+        )
+        return PodReading(pod, self.unrendered)
+
+    @property
+    def unrendered(self) -> Scalar | None:
+        """A quantity that a template engine has yet to write; Argo and Tekton write their own."""
+        own = text(self.root.get("apiVersion")).startswith(("argoproj.io/", "tekton.dev/"))
+        return None if own else self.template
+
+    def stanza(self, node: Mapping) -> Resources:
+        """Return the amounts of a stanza that can be read."""
+        requests, limits = (self._readable(node.get(kind)) for kind in KINDS)
+        return Resources(requests, limits, place(node), present=True)
+
+    def _readable(self, node: Node) -> Amounts:
+        found: dict[str, Scalar] = {}
+        for name in AMOUNTS if type(node) is dict else ():
+            value = scalar(node.get(name))
+            if value is not None and is_placeholder(value.text):
+                self.template = self.template or value
+            elif value is not None and isinstance(parse_cpu(value), CpuQuantity):
+                found[name] = value
+        return found
+
+
+class StanzaReader(PartReader):
+    """Gathers the stanzas of one object.
+
+    Args:
+        source: The document.
+        root: The object.
+        divided: Keys of mappings whose stanzas several containers share the requests of.
+    """
+
+    def __init__(self, source: Source, root: Mapping, divided: frozenset[str]) -> None:
+        super().__init__(source, root, "")
+        self._divided = divided
+        self._found: list[Container] = []
+
+    def look(self, key: str, node: Mapping, path: str) -> None:
+        """Take in a mapping if it is the stanza of a container.
+
+        Args:
+            key: Under which it stands.
+            node: The mapping.
+            path: Where it is in the object.
+        """
+        around = path.rpartition(".")[0]
+        key_around = around.rpartition(".")[2].partition("[")[0]
+        if not (_is_stanza_name(key) or key_around == _STANZA) or not is_stanza(node):
+            return
+        resources = self.stanza(node)
+        if key_around in self._divided:
+            resources = resources._replace(requests={})
+        if "cpu" in resources.requests or "cpu" in resources.limits:
+            container = Container(Role.MADE, path, "", (), {}, resources, resources.place, around)
+            self._found.append(container)
+
+    def pods(self) -> Iterator[PodReading]:
+        """Yield the containers that the stanzas are for as one pod, if there are any."""
+        if self._found or self.unrendered is not None:
+            yield self.partial_pod(tuple(self._found), {"": self.root[""]})
+
+
+def _is_stanza_name(key: str) -> bool:
+    """Whether a key says that the resources of a container follow."""
+    return key == _STANZA or key.endswith("Resources")
+
+
+def is_stanza(node: Node) -> bool:
+    """Whether a mapping can be nothing but the resources of a container."""
+    if type(node) is not dict:
+        return False
+    sides = [node.get(kind) for kind in KINDS]
+    if not all(type(side) is dict or is_null(side) for side in sides):
+        return False
+    return any(type(side) is dict and is_scalar(side.get("cpu")) for side in sides)

@@ -1,0 +1,1 @@
+"""Unit files as systemd reads and merges them."""

@@ -1,0 +1,1 @@
+"""YAML and JSON as trees in which every value knows its place."""

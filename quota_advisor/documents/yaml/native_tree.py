@@ -1,0 +1,168 @@
+"""Plain YAML and JSON to trees, fast: a reader in C that leaves whatever is not plain.
+
+It is a shared library beside the package. Where it is missing, everything is read the exact way.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from threading import local
+
+import quota_advisor
+from quota_advisor.documents.yaml.split import (
+    AMOUNT_KEYS,
+    KNOWN_KINDS,
+    KUBELET_KIND,
+    OTHER_WORDS,
+    POD_WORDS,
+    TEMPLATE_WORDS,
+    WITH_TEXTS,
+    Interest,
+    Part,
+)
+from quota_advisor.documents.yaml.tree import OPEN_KEYS, STRONG_KEYS, WEAK_KEYS, Node
+
+NAME = "libquota_manifest.so"
+OVERRIDE = "QUOTA_ADVISOR_READER"
+"""Environment variable: path of the library, or ``off``."""
+
+_VERSION = 4
+_MARKS = ((1, WEAK_KEYS), (2, STRONG_KEYS), (4, OPEN_KEYS))
+_ASK, _READ_KEY, _READ, _LEAVE, _KIND_SKIP, _KIND_READ = range(1, 7)
+
+READ_ALL = ((b"", _READ),)
+"""Words that are in every document."""
+
+_KINDS = {
+    kind: _KIND_READ if held is Interest.PODS else _KIND_SKIP for kind, held in KNOWN_KINDS.items()
+}
+_WORDS = (
+    *((kind, use) for kind, use in _KINDS.items() if kind != WITH_TEXTS),
+    # What comes first counts: it is looked for in no document of the kinds above.
+    (KUBELET_KIND, _LEAVE),
+    (WITH_TEXTS, _KINDS[WITH_TEXTS]),
+    *((word, _READ) for word in POD_WORDS),
+    *((word, _READ_KEY) for word in AMOUNT_KEYS),
+    *((word, _LEAVE) for word in OTHER_WORDS if word != KUBELET_KIND),
+    *((word, _ASK) for word in TEMPLATE_WORDS),
+)
+
+_decode = json.JSONDecoder().raw_decode
+
+
+class NativeReader:
+    """A reader with its buffers; one thread may use it at a time.
+
+    Args:
+        library: The shared library.
+        words: What becomes of documents with these words in them; by default those that can hold
+            a pod are read.
+    """
+
+    def __init__(self, library: ctypes.CDLL, words: Iterable[tuple[bytes, int]] = _WORDS) -> None:
+        self._library = library
+        self._read = library.quota_manifest_read
+        self._read_json = library.quota_manifest_read_json
+        self._text = library.quota_manifest_text
+        self._reader = ctypes.c_void_p(library.quota_manifest_new())
+        if not self._reader:
+            raise MemoryError
+        for key in STRONG_KEYS | WEAK_KEYS | OPEN_KEYS:
+            marks = sum(mark for mark, keys in _MARKS if key in keys)
+            if library.quota_manifest_key(self._reader, key.encode(), marks):
+                raise ValueError(f"the reader has no room for the key {key!r}")
+        for word, use in words:
+            if library.quota_manifest_word(self._reader, word, use):
+                raise ValueError(f"the reader has no room for the word {word!r}")
+
+    def __del__(self) -> None:
+        self._library.quota_manifest_free(self._reader)
+
+    def read(self, data: bytes, part: Part) -> list[tuple[int, int, int, Node]] | None:
+        """Return the documents of a part of a file that are of interest, with their pruned trees.
+
+        Args:
+            data: The file.
+            part: Which documents.
+
+        Returns:
+            First three a :class:`Part`, then the tree, or None where the exact way has to be
+            taken; for all documents None where they are too many.
+        """
+        return self._answer(self._read(self._reader, data, *part))
+
+    def read_json(self, data: bytes, part: Part) -> list[tuple[int, int, int, Node]] | None:
+        """Return the JSON values of a part, as :meth:`read` does, with the places of keys.
+
+        Returns:
+            None where the exact way has to be taken for all of them.
+        """
+        return self._answer(self._read_json(self._reader, data, *part))
+
+    def _answer(self, size: int) -> list[tuple[int, int, int, Node]] | None:
+        if size < 0:
+            return None
+        text = ctypes.string_at(self._text(self._reader), size).decode()
+        found: list[tuple[int, int, int, Node]] = _decode(text)[0]
+        return found
+
+
+_readers = local()
+
+
+def native_reader() -> NativeReader | None:
+    """Return this thread's reader, or None where there is no library."""
+    reader: NativeReader | None
+    try:
+        reader = _readers.reader
+    except AttributeError:
+        library = _library()
+        reader = _readers.reader = NativeReader(library) if library else None
+    return reader
+
+
+@cache
+def _library() -> ctypes.CDLL | None:
+    override = os.environ.get(OVERRIDE)
+    if override == "off":
+        return None
+    directories = [] if override else quota_advisor.__path__
+    for path in (Path(override or ""), *(Path(d) / "_native" / NAME for d in directories)):
+        if path.is_file() and (library := load(path)):
+            return library
+    return None
+
+
+def load(path: Path) -> ctypes.CDLL | None:
+    """Return the library with its functions declared, or None if it is not the one we know."""
+    try:
+        # Calls are short: keeping the interpreter's lock is cheaper than giving it back.
+        library = ctypes.PyDLL(str(path))
+        version = library.quota_manifest_version()
+    except (OSError, AttributeError):
+        # Built for another machine, or something else of that name: the exact way remains.
+        return None
+    if version != _VERSION:
+        return None
+    _declare(library)
+    return library
+
+
+def _declare(library: ctypes.CDLL) -> None:
+    pointer, text, size = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t
+    library.quota_manifest_new.argtypes = []
+    library.quota_manifest_new.restype = pointer
+    library.quota_manifest_key.argtypes = [pointer, text, ctypes.c_int]
+    library.quota_manifest_word.argtypes = [pointer, text, ctypes.c_int]
+    for read in (library.quota_manifest_read, library.quota_manifest_read_json):
+        read.argtypes = [pointer, text, size, size, ctypes.c_uint]
+        read.restype = ctypes.c_long
+    library.quota_manifest_text.argtypes = [pointer]
+    library.quota_manifest_text.restype = pointer
+    library.quota_manifest_free.argtypes = [pointer]
+    library.quota_manifest_free.restype = None

@@ -1,0 +1,172 @@
+"""Files of YAML and JSON with the changes made that are certain, and nothing else.
+
+What is changed is read again before it is handed on: a document must be the old one with those
+keys and amounts changed, or it stays as it is.
+"""
+
+from __future__ import annotations
+
+import bisect
+import codecs
+import contextlib
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import yaml
+
+from quota_advisor.documents.templates import TEMPLATE
+from quota_advisor.documents.text import to_utf8
+from quota_advisor.documents.yaml.exact_tree import read_yaml
+from quota_advisor.documents.yaml.split import Part, documents, whole
+from quota_advisor.documents.yaml.tree import BrokenDocumentError, Node
+from quota_advisor.documents.yaml.written import written_mappings
+from quota_advisor.fix.unit_fixes import Wanted
+from quota_advisor.fix.yaml_edits import Edit, Shift, edited, plain
+from quota_advisor.fix.yaml_plan import Fix, plan
+from quota_advisor.model.source import Location
+
+MAX_FILE_BYTES = 32 << 20
+"""Larger files are made by programs and changed by them."""
+
+MAX_DOCUMENT_BYTES = 1 << 20
+"""To know the place of everything in a document can take two hundred times its size."""
+
+_OTHER_BREAKS = re.compile("[\x85\u2028\u2029]")
+"""What YAML 1.1 takes for line ends, and hardly anybody else."""
+
+
+class Settled(NamedTuple):
+    """A finding that a change settles.
+
+    Attributes:
+        rule: Its rule.
+        was: Its place in the file as it was.
+        now: The same in the new one: there the rule must be silent.
+        why: One line for the user.
+    """
+
+    rule: str
+    was: Location
+    now: Location
+    why: str
+
+
+class Fixed(NamedTuple):
+    """A file with certain changes made."""
+
+    data: bytes
+    settled: tuple[Settled, ...]
+
+
+class _Document(NamedTuple):
+    """One document of a file, and its tree."""
+
+    file: str
+    line: int
+    data: bytes
+    text: str
+    root: Node
+
+
+def fix_yaml(file: str, data: bytes, wanted: Wanted) -> Fixed | None:
+    """Return a file with some findings settled; None where nothing about them is certain.
+
+    Args:
+        file: Its path as in the findings.
+        data: Its content.
+        wanted: The findings.
+    """
+    body = data.removeprefix(codecs.BOM_UTF8)
+    if TEMPLATE.search(data) or not _is_plain_text(data, body):
+        return None
+    pieces = [data[: len(data) - len(body)]]
+    settled: list[Settled] = []
+    last = added = 0
+    for document, part in _documents(file, body, wanted):
+        fixes = _plan(document, wanted)
+        if edits := _proven(document, fixes):
+            new = edited(document.text, edits)
+            settled += _settled(document._replace(line=document.line + added), fixes, edits, new)
+            pieces += [body[last : part.start], new.encode()]
+            last = part.end
+            added += new.count("\n") - document.text.count("\n")
+    new_data = b"".join([*pieces, body[last:]])
+    return Fixed(new_data, tuple(sorted(settled, key=lambda s: s.was))) if settled else None
+
+
+def _is_plain_text(data: bytes, body: bytes) -> bool:
+    """Whether offsets in a file are those in what is read of it."""
+    try:
+        return to_utf8(data) == body
+    except UnicodeDecodeError:
+        return False
+
+
+def _documents(file: str, body: bytes, wanted: Wanted) -> Iterator[tuple[_Document, Part]]:
+    """Yield the documents that findings are in."""
+    lines = sorted({place.line for _, place in wanted if place.file == file})
+    parts = list(documents(body, whole(body)))
+    ends = (*(float(part.line) for part in parts[1:]), math.inf)
+    for part, end in zip(parts, ends, strict=False):
+        at = bisect.bisect_left(lines, part.line)
+        if at < len(lines) and lines[at] < end and (document := _read(file, body, part)):
+            yield document, part
+
+
+def _read(file: str, body: bytes, part: Part) -> _Document | None:
+    """Return a document, if all of it is plain enough to be changed."""
+    if part.end - part.start > MAX_DOCUMENT_BYTES:
+        return None
+    data = body[part.start : part.end]
+    try:
+        text = data.decode()
+        tree = read_yaml(data, part.line, prune=False)
+    except (UnicodeDecodeError, BrokenDocumentError):
+        return None
+    if _OTHER_BREAKS.search(text):
+        return None
+    return _Document(file, part.line, data, text, tree.root)
+
+
+def _plan(document: _Document, wanted: Wanted) -> list[Fix]:
+    asked = {(rule, at.line, at.column) for rule, at in wanted if at.file == document.file}
+    # Two anchors of one name are fine for the API, and this parser stops at the second.
+    with contextlib.suppress(yaml.YAMLError):
+        places = {(line, column) for _, line, column in asked}
+        mappings = written_mappings(document.data, document.line, places)
+        fixes = plan(document.root, mappings, asked)
+        return [fix for fix in fixes if fix.change.edits(document.text)]
+    return []
+
+
+def _proven(document: _Document, fixes: Sequence[Fix]) -> list[Edit]:
+    """Return the edits of some fixes, if what they make of the text is what they are to make."""
+    if not fixes:
+        return []
+    edits = [edit for fix in fixes for edit in fix.change.edits(document.text) or ()]
+    expected = plain(document.root)
+    for fix in fixes:
+        fix.change.expect(expected)
+    try:
+        tree = read_yaml(edited(document.text, edits).encode(), document.line, prune=False)
+    except BrokenDocumentError:
+        return []
+    return edits if plain(tree.root) == expected and not tree.duplicates else []
+
+
+def _settled(
+    document: _Document, fixes: Iterable[Fix], edits: Sequence[Edit], new: str
+) -> Iterator[Settled]:
+    """Yield the findings with their places in the old and in the new text."""
+    shift = Shift(edits)
+    breaks = [match.start() for match in re.finditer("\n", new)]
+    for fix in fixes:
+        for rule, at, why in fix.findings:
+            offset = shift.of(at.start)
+            row = bisect.bisect_left(breaks, offset)
+            column = offset - (breaks[row - 1] if row else -1)
+            was = Location(file=document.file, line=at.line, column=at.column)
+            now = Location(file=document.file, line=document.line + row, column=column)
+            yield Settled(rule, was, now, why)

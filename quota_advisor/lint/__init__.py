@@ -1,0 +1,1 @@
+"""The ``lint`` verb: from files to a report."""

@@ -1,0 +1,152 @@
+"""Lint a set of files in one process or several, with the same result."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from quota_advisor.checkout.chunks import Piece, pieces
+from quota_advisor.checkout.inputs import FileKind, InputFile, Inputs, reason
+from quota_advisor.documents.compose.recognise import OVERRIDE_NAMES
+from quota_advisor.lint.judge import HELD_BYTES, Judge, Settings
+from quota_advisor.lint.namespaces import Surroundings
+from quota_advisor.lint.outcome import Outcome, one_of_a_kind
+from quota_advisor.model.finding import Finding
+from quota_advisor.model.lint import LintContext
+from quota_advisor.model.problem import Problem
+from quota_advisor.model.report import Report
+
+if TYPE_CHECKING:
+    from quota_advisor.checkout.compose_projects import Family
+    from quota_advisor.model.unit import UnitConfig
+
+SMALL_BYTES = 400_000
+"""Less than this is read sooner than another process starts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Linted:
+    """The report, and the units it is about: what fixes are computed from."""
+
+    report: Report
+    units: tuple[UnitConfig, ...]
+
+
+def lint(inputs: Inputs, settings: Settings, context: LintContext, jobs: int) -> Linted:
+    """Judge every file.
+
+    Args:
+        inputs: What was found.
+        settings: The rules to run.
+        context: What the user told.
+        jobs: Most processes to use; small inputs use one.
+
+    Raises:
+        CollectError: A worker process ended before its work was done.
+    """
+    outcome = Outcome()
+    work = list(_cut(inputs.files, outcome))
+    jobs = min(jobs, len(work)) if sum(piece.size for piece in work) > SMALL_BYTES else 1
+    judge = Judge(settings, context, HELD_BYTES // max(jobs, 1))
+    families: list[Family] = []
+
+    def settle(surroundings: Surroundings) -> None:
+        families.extend(_families(inputs, surroundings))
+        surroundings.apart = frozenset(f.path for family in families for f in family.files)
+
+    with _no_collector():
+        if jobs > 1:
+            # A small input needs no other process, nor what starts one.
+            from quota_advisor.lint.pool import judge_together  # noqa: PLC0415
+
+            outcome.add(judge_together(judge, work, jobs, settle))
+        else:
+            surroundings = judge.look_around(work)
+            settle(surroundings)
+            judge.surround(surroundings)
+            outcome.add(judge.judge(work))
+        _judge_families(families, judge, outcome)
+        units = _judge_units(inputs.files, judge, outcome)
+    judge.judge_tally(outcome)
+    return Linted(_report(inputs, outcome, settings), units)
+
+
+@contextlib.contextmanager
+def _no_collector() -> Iterator[None]:
+    """Leave the cyclic collector off: facts and findings hold no cycles, and it walks them all.
+
+    What is there afterwards lives until the program ends, so that it is not walked then either.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def _cut(files: Sequence[InputFile], outcome: Outcome) -> Iterator[Piece]:
+    for piece in pieces(files):
+        if isinstance(piece, Piece):
+            yield piece
+        else:
+            file, error = piece
+            outcome.problems.append(_problem(file, error))
+
+
+def _families(inputs: Inputs, surroundings: Surroundings) -> list[Family]:
+    """Return the compose files that others bear on, for all other files at the cost of a look."""
+    if not surroundings.extending and not any(
+        f.path.endswith(OVERRIDE_NAMES) for f in inputs.files
+    ):
+        return []
+    from quota_advisor.checkout.compose_projects import families  # noqa: PLC0415
+
+    return families(inputs, surroundings.extending)
+
+
+def _judge_families(families: Sequence[Family], judge: Judge, outcome: Outcome) -> None:
+    if families:
+        from quota_advisor.lint.compose import judge_families  # noqa: PLC0415
+
+        judge_families(families, judge, outcome)
+
+
+def _judge_units(
+    files: Sequence[InputFile], judge: Judge, outcome: Outcome
+) -> tuple[UnitConfig, ...]:
+    found = [file for file in files if file.kind is not FileKind.MANIFEST]
+    if not found:
+        return ()
+    # Most inputs have no unit files, and what reads and judges them takes long to import.
+    from quota_advisor.lint.units import judge_units  # noqa: PLC0415
+
+    return judge_units(found, judge, outcome)
+
+
+def _problem(file: InputFile, error: OSError) -> Problem:
+    return Problem(subject=file.path, reason=reason(error))
+
+
+def _report(inputs: Inputs, outcome: Outcome, settings: Settings) -> Report:
+    """Return everything in the order of the files, whichever process it came from."""
+    order = {file.path: index for index, file in enumerate(inputs.files)}
+
+    def place(finding: Finding) -> tuple[object, ...]:
+        at = finding.location
+        where = (len(order), 0, 0) if at is None else (order.get(at.file, -1), at.line, at.column)
+        return (*where, finding.rule, finding.message, finding.subject.name)
+
+    results = outcome.results
+    results.findings.sort(key=place)
+    results.suppressed.sort(key=lambda s: place(s.finding))
+    results.skipped.sort(key=lambda s: (s.rule, s.subject.name, s.reason))
+    results.errors.sort(key=lambda e: (e.rule, e.subject.name, e.error))
+    if not settings.verbose:
+        results.skipped = one_of_a_kind(results.skipped)
+    problems = (*inputs.problems, *sorted(outcome.problems, key=lambda p: order[p.subject]))
+    notes = (*inputs.notes, *sorted(outcome.notes))
+    return Report(command="lint", host=None, results=results, notes=notes, problems=problems)

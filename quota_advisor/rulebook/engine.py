@@ -1,0 +1,311 @@
+"""Run checks over subjects. Knows no rule by name and reads no files."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+from quota_advisor.model.finding import (
+    Evidence,
+    Finding,
+    InternalError,
+    Recommendation,
+    Severity,
+    Skipped,
+    Subject,
+    SuppressedFinding,
+)
+from quota_advisor.model.report import Results
+from quota_advisor.model.source import Location
+from quota_advisor.model.suppression import Suppression
+from quota_advisor.rulebook.catalogue import Catalog, Rule
+from quota_advisor.rulebook.settings import Config
+
+
+class Judgeable(Protocol):
+    """Anything a rule can judge."""
+
+    @property
+    def subject(self) -> Subject:
+        """What a finding about it names."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """What a check found. The engine adds rule, confidence and what is left out here.
+
+    Attributes:
+        message: One line: what is wrong, with its numbers.
+        evidence: The numbers with their sources.
+        ruled_out: Other causes that were looked at.
+        severity: Only where the check tells degrees apart; else the rule's.
+        location: The file to blame, where there is one.
+        subject: Only where it is not the thing judged.
+        recommendation: Computed advice; else the rule's own words.
+    """
+
+    message: str
+    evidence: tuple[Evidence, ...] = ()
+    ruled_out: tuple[Evidence, ...] = ()
+    severity: Severity | None = None
+    location: Location | None = None
+    subject: Subject | None = None
+    recommendation: Recommendation | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """A check could not judge, and why."""
+
+    reason: str
+
+
+Verdicts = Iterator[Hit | Skip]
+S = TypeVar("S")
+Check = Callable[[Any, Rule], Verdicts]
+
+
+@dataclass(frozen=True, slots=True)
+class SuppressionUse:
+    """A suppression comment and how it was used.
+
+    Attributes:
+        suppression: The comment.
+        subject: The unit or object that it stands in.
+        unused: Rules it names that found nothing to suppress, although they ran.
+        unknown: Rules it names that do not exist.
+    """
+
+    suppression: Suppression
+    subject: Subject
+    unused: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+
+CHECKS: dict[str, tuple[type, Check]] = {}
+"""Every check by rule id, with the type of subject that it judges."""
+
+
+def check(subject_type: type[S]) -> Callable[[Callable[[S, Rule], Verdicts]], Check]:
+    """Register a check under the rule id that its name spells, for one type of subject."""
+
+    def register(function: Callable[[S, Rule], Verdicts]) -> Check:
+        rule_id = function.__name__.replace("_", "-")
+        if rule_id in CHECKS:
+            raise ValueError(f"two checks claim rule {rule_id!r}")
+        CHECKS[rule_id] = (subject_type, function)
+        return function
+
+    return register
+
+
+COUNTERPARTS: dict[str, tuple[type, Check]] = {}
+"""Second checks of rules about what runs: they judge the same in files, before it runs."""
+
+
+def counterpart(subject_type: type[S]) -> Callable[[Callable[[S, Rule], Verdicts]], Check]:
+    """Register a second check under the rule id that its name spells, for another type."""
+
+    def register(function: Callable[[S, Rule], Verdicts]) -> Check:
+        rule_id = function.__name__.replace("_", "-")
+        if rule_id in COUNTERPARTS:
+            raise ValueError(f"two checks in files claim rule {rule_id!r}")
+        COUNTERPARTS[rule_id] = (subject_type, function)
+        return function
+
+    return register
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Something to judge, with what belongs to it.
+
+    Attributes:
+        judged: What the checks are given.
+        suppressions: The comments that stand in its files.
+        live: What findings name instead, where the thing judged does not know that it runs.
+        is_measured: A machine shows it, files only in part: what is not found today may be found
+            tomorrow, so that a comment about it is never in vain.
+        shares_files: It takes over lines of files that others share: by drop-ins of several
+            units, by extends and anchors.
+    """
+
+    judged: Judgeable
+    suppressions: tuple[Suppression, ...] = ()
+    live: Subject | None = None
+    is_measured: bool = False
+    shares_files: bool = False
+
+    @property
+    def subject(self) -> Subject:
+        """What findings name."""
+        return self.live or self.judged.subject
+
+
+@dataclass(frozen=True, slots=True)
+class _Ledger:
+    """What became of the suppression comments, each with a rule that it names.
+
+    Attributes:
+        used: A finding was suppressed.
+        ran: The rule judged a subject of the comment.
+        unsure: The rule could not judge one.
+    """
+
+    used: set[tuple[Location, str]] = field(default_factory=set)
+    ran: set[tuple[Location, str]] = field(default_factory=set)
+    unsure: set[tuple[Location, str]] = field(default_factory=set)
+
+
+class Plan:
+    """The rules that apply to each type of subject, looked up once.
+
+    Lint judges tens of thousands of subjects of a handful of types.
+
+    Args:
+        catalog: The rules to run.
+        known: Every rule that there is: comments may name those that do not run.
+        load: Registers the checks of a type of subject, which is about to be judged.
+
+    Attributes:
+        known: As given.
+    """
+
+    def __init__(
+        self, catalog: Catalog, known: Collection[str], load: Callable[[type], None]
+    ) -> None:
+        self.known = known
+        self._catalog = catalog
+        self._load = load
+        self._by_type: dict[type, tuple[tuple[Rule, Check], ...]] = {}
+
+    def checks_for(self, judged: type) -> tuple[tuple[Rule, Check], ...]:
+        """Return rules with their checks, in the order of the catalog."""
+        if judged not in self._by_type:
+            self._load(judged)
+            registered = [
+                (rule, *registry[rule_id])
+                for rule_id, rule in self._catalog.items()
+                for registry in (CHECKS, COUNTERPARTS)
+                if rule_id in registry
+            ]
+            self._by_type[judged] = tuple(
+                (rule, function)
+                for rule, subject_type, function in registered
+                if issubclass(judged, subject_type)
+            )
+        return self._by_type[judged]
+
+
+def run(scopes: Sequence[Scope], plan: Plan, config: Config) -> Results:
+    """Judge every subject by every rule that applies to its type.
+
+    A check that raises becomes an :class:`InternalError` naming the rule; the others go on.
+    What a rule says of a file at one place counts once, however many units share the file; what
+    it says of running workloads counts for each.
+    """
+    results = Results()
+    ledger = _Ledger()
+    seen: set[tuple[str, str, Location]] = set()
+    for scope in scopes:
+        for finding in _judge(scope, plan, results, ledger):
+            if finding.location is not None and scope.shares_files:
+                key = (finding.rule, finding.message, finding.location)
+                if key in seen:
+                    continue
+                seen.add(key)
+            _file(finding, scope, config, results, ledger)
+    for use in _suppression_uses(scopes, ledger, plan.known):
+        scope = Scope(use)
+        for finding in _judge(scope, plan, results, ledger):
+            _file(finding, scope, config, results, ledger)
+    results.findings.sort(key=_worst_first)
+    return results
+
+
+def _judge(scope: Scope, plan: Plan, results: Results, ledger: _Ledger) -> Iterator[Finding]:
+    """Yield one subject's findings; what was skipped or failed goes into the results."""
+    judged = scope.judged
+    usual = ledger.unsure if scope.is_measured else ledger.ran
+    for rule, function in plan.checks_for(type(judged)):
+        entry = usual
+        try:
+            for verdict in function(judged, rule):
+                if isinstance(verdict, Skip):
+                    entry = ledger.unsure
+                    skipped = Skipped(rule=rule.id, subject=scope.subject, reason=verdict.reason)
+                    results.skipped.append(skipped)
+                else:
+                    yield _stamp(verdict, scope.subject, rule)
+        except Exception as error:  # noqa: BLE001 - one broken rule must not stop the others
+            entry = ledger.unsure
+            text = f"{type(error).__name__}: {error}"
+            results.errors.append(InternalError(rule=rule.id, subject=scope.subject, error=text))
+        if scope.suppressions:
+            entry.update((suppression.location, rule.id) for suppression in scope.suppressions)
+
+
+def _stamp(hit: Hit, subject: Subject, rule: Rule) -> Finding:
+    # Once the user set a severity, degrees that the check tells apart no longer count.
+    degree = None if rule.severity_fixed else hit.severity
+    return Finding(
+        rule=rule.id,
+        severity=degree or rule.severity,
+        confidence=rule.confidence,
+        message=hit.message,
+        subject=hit.subject or subject,
+        location=hit.location,
+        evidence=hit.evidence,
+        ruled_out=hit.ruled_out,
+        recommendation=hit.recommendation or Recommendation(summary=rule.fix),
+    )
+
+
+def _file(
+    finding: Finding,
+    scope: Scope,
+    config: Config,
+    results: Results,
+    ledger: _Ledger,
+) -> None:
+    """Put a finding among the suppressed ones if something asks for it, else among the rest."""
+    for suppression in scope.suppressions:
+        if finding.rule in suppression.rules and suppression.reason:
+            ledger.used.add((suppression.location, finding.rule))
+            results.suppressed.append(SuppressedFinding(finding=finding, reason=suppression.reason))
+            return
+    for entry in config.suppress:
+        if entry.rule == finding.rule and fnmatch.fnmatchcase(finding.subject.name, entry.subject):
+            results.suppressed.append(
+                SuppressedFinding(finding=finding, reason=entry.reason, external=True)
+            )
+            return
+    results.findings.append(finding)
+
+
+def _suppression_uses(
+    scopes: Iterable[Scope], ledger: _Ledger, known: Collection[str]
+) -> Iterator[SuppressionUse]:
+    """Yield each comment once, with the rules it names in vain."""
+    comments: dict[Location, tuple[Suppression, Subject]] = {}
+    for scope in scopes:
+        for suppression in scope.suppressions:
+            comments.setdefault(suppression.location, (suppression, scope.subject))
+    in_vain = ledger.ran - ledger.unsure - ledger.used
+    for location, (suppression, subject) in sorted(comments.items()):
+        unused = tuple(r for r in suppression.rules if (location, r) in in_vain)
+        unknown = tuple(r for r in suppression.rules if r not in known)
+        yield SuppressionUse(suppression, subject, unused, unknown)
+
+
+def _worst_first(finding: Finding) -> tuple[object, ...]:
+    place = finding.location or Location(file="", line=0, column=0)
+    return (-finding.severity.rank, finding.subject.name, finding.rule, place, finding.message)
+
+
+def missing_checks(catalog: Mapping[str, Rule]) -> tuple[set[str], set[str]]:
+    """Return rules without a check and checks without a rule; both are defects."""
+    return set(catalog) - set(CHECKS), set(CHECKS) - set(catalog)

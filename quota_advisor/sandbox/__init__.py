@@ -1,0 +1,1 @@
+"""Temporary cgroups and scopes: made, named, and removed in every exit path."""

@@ -1,0 +1,127 @@
+"""The workload table, and the order of what stands below it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from quota_advisor.model.finding import Confidence, Finding, Severity, Subject
+from quota_advisor.model.report import Report, Results
+from quota_advisor.model.workload import join
+from quota_advisor.render.columns import COLUMNS, table_rows
+from quota_advisor.render.table import render
+from quota_advisor.render.view import View
+from tests.rules.facts import (
+    Case,
+    CgroupCase,
+    DemandCase,
+    NodeCase,
+    UnitCase,
+    WindowCase,
+    host_facts,
+    host_facts_of,
+)
+
+
+def cell(heading: str, group: CgroupCase, cpus: int = 4) -> str:
+    facts = host_facts_of(NodeCase(cpus=cpus), {"/system.slice/api.service": group})
+    workload = next(w for w in join(facts).workloads if w.name == "api.service")
+    return next(column for column in COLUMNS if column.heading == heading).cell(workload)
+
+
+@pytest.mark.parametrize(
+    ("limit", "p95_cores", "censored", "advice"),
+    [
+        ("max 100000", 0.3, 0, "-"),
+        ("100000 100000", 0.02, 0, "keep"),
+        ("45000 100000", 0.3, 0, "keep"),
+        ("44000 100000", 0.3, 0, "45 %"),
+        ("44000 100000", 0.3, 5, "≥ 45 %"),
+        ("100000 100000", 0.02, 5, "≥ 5 %"),
+        ("100000 100000", 3.0, 0, "no quota"),
+        ("400000 100000", 0.02, 0, "no quota"),
+    ],
+)
+def test_advice_takes_nothing_away_that_leaves_room(
+    limit: str, p95_cores: float, censored: int, advice: str
+) -> None:
+    demand = DemandCase(mean_cores=p95_cores, p95_cores=p95_cores, censored_windows=censored)
+    assert cell("ADVICE", CgroupCase(limit=limit, demand=demand)) == advice
+
+
+def test_workloads_of_one_name_are_told_apart() -> None:
+    group = CgroupCase(limit="50000 100000")
+    paths = ("/a.slice/api.service", "/b.slice/api.service", "/b.slice/web.service")
+    host = join(host_facts_of(NodeCase(), dict.fromkeys(paths, group)))
+    _, rows = table_rows(host, Results(), wide=False, everything=False)
+    assert {row[0] for row in rows} == {
+        "/a.slice/api.service",
+        "/b.slice/api.service",
+        "web.service",
+    }
+
+
+def test_findings_follow_the_order_of_the_table() -> None:
+    periods = {"/a.service": 10, "/b.service": 90, "/c.service": 50}
+    groups = {
+        path: CgroupCase(
+            limit="50000 100000", window=WindowCase(periods=100, throttled_periods=throttled)
+        )
+        for path, throttled in periods.items()
+    }
+    host = join(host_facts_of(NodeCase(), groups))
+    findings = [
+        Finding(
+            rule="a-rule",
+            severity=Severity.WARNING,
+            confidence=Confidence.HIGH,
+            message=f"of {path[1:]}",
+            subject=Subject(kind="service", name=path[1:], cgroup=path),
+        )
+        for path in periods
+    ]
+    report = Report(command="test", host=host, results=Results(findings=findings))
+    text = render(report, View())
+    table, *blocks = (block.split() for block in text.split("\n\n")[1:5])
+    assert [word for word in table if word.endswith(".service")] == [block[0] for block in blocks]
+    assert [block[0] for block in blocks] == ["b.service", "c.service", "a.service"]
+
+
+@pytest.mark.parametrize(
+    ("live", "quota", "shown"),
+    [
+        ("50000 100000", "50%", False),
+        ("50000 100000", "80%", True),
+        ("50000 100000", "", True),
+        ("max 100000", "80%", True),
+        ("max 100000", "", False),
+        (None, "80%", True),
+        (None, "", False),
+    ],
+)
+def test_the_configured_limit_is_shown_where_it_is_not_the_live_one(
+    tmp_path: Path, live: str | None, quota: str, *, shown: bool
+) -> None:
+    case = Case(
+        cgroups={} if live is None else {"/api.service": CgroupCase(limit=live)},
+        units={"api.service": UnitCase(quota=quota)},
+        expect=(),
+    )
+    host = join(host_facts(case, tmp_path))
+    headings, _ = table_rows(host, Results(), wide=False, everything=True)
+    assert ("CONFIGURED" in headings) is shown
+
+
+@pytest.mark.parametrize("width", [80, 100, 200])
+def test_the_table_keeps_to_the_width_of_the_terminal(tmp_path: Path, width: int) -> None:
+    demand = DemandCase(mean_cores=0.4567, p95_cores=1.2345, censored_windows=9)
+    window = WindowCase(periods=3000, throttled_periods=2000)
+    group = CgroupCase(limit="50000 100000", demand=demand, window=window)
+    name = f"a-unit-{'of-a-long-name-' * 5}.service"
+    case = Case(cgroups={f"/{name}": group}, units={name: UnitCase(quota="80%")}, expect=())
+    host = join(host_facts(case, tmp_path))
+    text = render(Report(command="test", host=host, results=Results()), View(width=width))
+    table = text.split("\n\n")[1].splitlines()
+    assert "CONFIGURED" in table[0]
+    assert max(map(len, table)) <= width
