@@ -16,7 +16,7 @@ from quota_advisor import cli
 from quota_advisor.errors import QuotaAdvisorError
 from quota_advisor.model.limit import Bandwidth
 from quota_advisor.probe.burner import end_child, find_burner, start_burner
-from quota_advisor.sandbox.cgroup import Group, open_home
+from quota_advisor.sandbox.cgroup import Group, open_sandbox
 from quota_advisor.sandbox.priority import Priority
 from quota_advisor.sandbox.signals import ended_by_signals, shielded
 
@@ -32,8 +32,8 @@ def main() -> int:
         # Outweighing everybody: the quota, not the crowd, must be what limits.
         with (
             ended_by_signals(),
-            open_home("demo", Priority.HIGH) as home,
-            home.group() as group,
+            open_sandbox("demo", Priority.HIGH) as sandbox,
+            sandbox.group() as group,
         ):
             group.set_limit(LIMIT)
             with load(group):

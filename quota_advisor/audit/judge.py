@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from quota_advisor.checks import plan
-from quota_advisor.cli.rulebook import Rulebook
 from quota_advisor.model.host import HostFacts
 from quota_advisor.model.report import Report
 from quota_advisor.model.suppression import Suppression
 from quota_advisor.model.unit import UnitConfig
 from quota_advisor.model.workload import Workload, join
+from quota_advisor.rulebook.chosen import Rulebook
 from quota_advisor.rulebook.engine import Scope, run
 
 

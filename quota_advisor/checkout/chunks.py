@@ -1,6 +1,6 @@
-"""Manifests cut into pieces of work: whole files, and parts of large ones.
+"""Manifests cut into chunks of work: whole files, and parts of large ones.
 
-A file is cut where a document begins, so that each piece reads alone. Only one piece of a large
+A file is cut where a document begins, so that each chunk reads alone. Only one chunk of a large
 file is in memory at a time.
 """
 
@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from quota_advisor.checkout.inputs import FileKind, InputFile, read_input
 
-PIECE_BYTES = 1 << 20
+CHUNK_BYTES = 1 << 20
 """Large enough to make cutting cheap, small enough to share a file fairly."""
 
 MAX_DOCUMENT_BYTES = 32 << 20
@@ -25,14 +25,14 @@ MAX_DOCUMENT_BYTES = 32 << 20
 _MARK = re.compile(rb"^---(?=[ \t\r\n])", re.MULTILINE)
 
 
-class Piece(NamedTuple):
+class Chunk(NamedTuple):
     """One or more whole documents of a file.
 
     Attributes:
         file: The file.
         start: Offset of the first byte.
         size: Number of bytes.
-        first_line: Line of the file on which the piece begins.
+        first_line: Line of the file on which the chunk begins.
     """
 
     file: InputFile
@@ -41,13 +41,13 @@ class Piece(NamedTuple):
     first_line: int
 
 
-def pieces(files: Iterable[InputFile]) -> Iterator[Piece | tuple[InputFile, OSError]]:
+def chunks(files: Iterable[InputFile]) -> Iterator[Chunk | tuple[InputFile, OSError]]:
     """Yield the work that manifests make; a file that cannot be cut with its error."""
     for file in files:
         if file.kind is not FileKind.MANIFEST:
             continue
-        if file.size <= PIECE_BYTES:
-            yield Piece(file, 0, file.size, 1)
+        if file.size <= CHUNK_BYTES:
+            yield Chunk(file, 0, file.size, 1)
             continue
         try:
             yield from _cut(file)
@@ -55,29 +55,29 @@ def pieces(files: Iterable[InputFile]) -> Iterator[Piece | tuple[InputFile, OSEr
             yield file, error
 
 
-def read_piece(piece: Piece) -> bytes:
-    """Return the bytes of a piece.
+def read_chunk(chunk: Chunk) -> bytes:
+    """Return the bytes of a chunk.
 
     Raises:
         OSError: The file cannot be read, or a document of it is too large.
     """
-    if piece.size > MAX_DOCUMENT_BYTES:
+    if chunk.size > MAX_DOCUMENT_BYTES:
         raise OSError(0, f"a document is larger than {MAX_DOCUMENT_BYTES >> 20} MiB")
-    file = piece.file
+    file = chunk.file
     if file.data is not None:
-        return file.data[piece.start : piece.start + piece.size]
-    if piece.start == 0 and piece.size == file.size:
+        return file.data[chunk.start : chunk.start + chunk.size]
+    if chunk.start == 0 and chunk.size == file.size:
         return read_input(file)
     with _open(file) as descriptor:
-        return os.pread(descriptor.fileno(), piece.size, piece.start)
+        return os.pread(descriptor.fileno(), chunk.size, chunk.start)
 
 
-def _cut(file: InputFile) -> Iterator[Piece]:
+def _cut(file: InputFile) -> Iterator[Chunk]:
     with _bytes(file) as data:
         start, line = 0, 1
         while start < len(data):
-            end = _next_document(data, start + PIECE_BYTES)
-            yield Piece(file, start, end - start, line)
+            end = _next_document(data, start + CHUNK_BYTES)
+            yield Chunk(file, start, end - start, line)
             line += _lines(data, start, end)
             start = end
 
@@ -90,7 +90,7 @@ def _next_document(data: mmap.mmap, start: int) -> int:
 
 def _lines(data: mmap.mmap, start: int, end: int) -> int:
     return sum(
-        data[at : min(at + PIECE_BYTES, end)].count(b"\n") for at in range(start, end, PIECE_BYTES)
+        data[at : min(at + CHUNK_BYTES, end)].count(b"\n") for at in range(start, end, CHUNK_BYTES)
     )
 
 

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from quota_advisor.checkout.chunks import MAX_DOCUMENT_BYTES, Piece, read_piece
+from quota_advisor.checkout.chunks import MAX_DOCUMENT_BYTES, Chunk, read_chunk
 from quota_advisor.checkout.compose_files import ComposeFiles
 from quota_advisor.checkout.inputs import InputFile, Inputs, reason
 from quota_advisor.documents.compose.layer import Layer
@@ -50,7 +50,7 @@ class _Content(NamedTuple):
     whole: Layer | Unfound
 
 
-class Family(NamedTuple):
+class Project(NamedTuple):
     """Compose files of which each bears on another.
 
     Attributes:
@@ -66,12 +66,12 @@ class Family(NamedTuple):
     others: Mapping[str, _Content]
 
 
-class FamilyReader:
-    """Reads a family and merges its services."""
+class ProjectReader:
+    """Reads a project and merges its services."""
 
-    def __init__(self, family: Family) -> None:
-        self._family = family
-        self._contents = dict(family.others)
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._contents = dict(project.others)
 
     def read(self, file: InputFile, data: bytes) -> list[Document]:
         """Take in a file of the input, and return what it holds besides compose documents."""
@@ -81,15 +81,15 @@ class FamilyReader:
 
     def services(self) -> Iterator[ComposeService]:
         """Yield every service that a file of the input speaks of, once they all are read."""
-        judged = {file.path for file in self._family.files}
+        judged = {file.path for file in self._project.files}
         extending = Extending(self._find)
-        for project in self._family.projects:
+        for project in self._project.projects:
             contents = [self._contents[path] for path in project if path in self._contents]
             layers = [layer for content in contents for layer in content.layers]
             yield from services(layers, extending, judged)
 
     def _find(self, file: str, other: str) -> Layer | Unfound:
-        found = self._family.links.get((file, other), _NOT_READ)
+        found = self._project.links.get((file, other), _NOT_READ)
         if isinstance(found, Unfound):
             return found
         return self._contents[found].whole if found in self._contents else _NOT_READ
@@ -113,8 +113,8 @@ def _lost(documents: Sequence[Document]) -> Unfound:
     return _NO_SERVICES
 
 
-def families(inputs: Inputs, named: Named) -> list[Family]:
-    """Return the files of an input that have relatives, each in one family.
+def projects(inputs: Inputs, named: Named) -> list[Project]:
+    """Return the files of an input that have relatives, each in one project.
 
     Args:
         inputs: The input.
@@ -127,7 +127,7 @@ def families(inputs: Inputs, named: Named) -> list[Family]:
         if file.path in named and file.size <= MAX_DOCUMENT_BYTES:
             gathering.add(file)
     gathering.follow()
-    return list(gathering.families())
+    return list(gathering.projects())
 
 
 def _pairs(
@@ -193,14 +193,14 @@ class _Gathering:
                     self._relate(file, other)
                 self._links[file.path, name] = other if isinstance(other, Unfound) else other.path
 
-    def families(self) -> Iterator[Family]:
-        """Yield the families, in the order of the input."""
+    def projects(self) -> Iterator[Project]:
+        """Yield the projects, in the order of the input."""
         seen: set[str] = set()
         for path in sorted(self._members, key=self._place):
             if path not in seen:
                 members = self._related_to(path)
                 seen |= members
-                yield self._family(sorted(members, key=self._place))
+                yield self._project(sorted(members, key=self._place))
 
     def _relate(self, file: InputFile, other: InputFile) -> None:
         self.add(file)
@@ -220,7 +220,7 @@ class _Gathering:
             return _Content((), _TOO_MANY)
         self._bytes_left -= file.size
         try:
-            data = read_piece(Piece(file, 0, file.size, 1))
+            data = read_chunk(Chunk(file, 0, file.size, 1))
         except OSError as error:
             why = f"that file cannot be read: {reason(error)}"
             return _Content((), Unfound(why, ExtendsFault.UNREADABLE))
@@ -235,9 +235,9 @@ class _Gathering:
             waiting += new
         return members
 
-    def _family(self, members: Sequence[str]) -> Family:
+    def _project(self, members: Sequence[str]) -> Project:
         files = [self._members[path] for path in members if path in self._order]
-        return Family(
+        return Project(
             files=files,
             projects=list(self._projects(members)),
             links=self._links,

@@ -170,14 +170,14 @@ def read_stream(stream: BinaryIO) -> bytes:
     Raises:
         OSError: It cannot be read, or is too large to be held in memory.
     """
-    pieces: list[bytes] = []
+    chunks: list[bytes] = []
     size = 0
-    while piece := stream.read(1 << 20):
-        pieces.append(piece)
-        size += len(piece)
+    while chunk := stream.read(1 << 20):
+        chunks.append(chunk)
+        size += len(chunk)
         if size > MAX_STREAM_BYTES:
             raise OSError(0, _too_large(MAX_STREAM_BYTES))
-    return b"".join(pieces)
+    return b"".join(chunks)
 
 
 def _limit(kind: FileKind) -> int:

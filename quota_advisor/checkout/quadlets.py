@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from quota_advisor.checkout.unit_trees import Merged, Naming, merged_trees, root_of
-from quota_advisor.collect.host.unit_files import names_with_drop_ins
 from quota_advisor.documents.systemd.merge import merge_unit
+from quota_advisor.documents.systemd.names import names_with_drop_ins
 from quota_advisor.model.limit import Missing
 from quota_advisor.model.manifest import QUADLET_SECTIONS, Quadlet
 from quota_advisor.model.unit import UnitConfig, UnitFile

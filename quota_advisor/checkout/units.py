@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from quota_advisor.checkout.unit_trees import Naming, merged_trees, root_of
-from quota_advisor.collect.host.unit_files import SYSTEM_SEARCH_PATH, names_with_drop_ins
 from quota_advisor.documents.systemd.merge import merge_unit, unit_section
+from quota_advisor.documents.systemd.names import SYSTEM_SEARCH_PATH, names_with_drop_ins
 from quota_advisor.model.limit import Missing
 from quota_advisor.model.unit import UnitConfig, UnitFile
 from quota_advisor.model.unit_kind import UNIT_SECTIONS

@@ -83,14 +83,14 @@ def host(  # noqa: PLR0913 - one parameter an option
     quota-advisor audit host --root /host --save facts.json
     """  # noqa: D301 - click's mark for lines to keep
     from quota_advisor.audit.judge import judge  # noqa: PLC0415
-    from quota_advisor.cli.output import check_outputs, show  # noqa: PLC0415
-    from quota_advisor.cli.rulebook import exit_code, load_rulebook  # noqa: PLC0415
+    from quota_advisor.cli.output import check_outputs, exit_code, show  # noqa: PLC0415
     from quota_advisor.collect.host.facts import Request, collect_host  # noqa: PLC0415
     from quota_advisor.collect.host.root import HostRoot  # noqa: PLC0415
+    from quota_advisor.rulebook.chosen import load_rulebook  # noqa: PLC0415
 
     _check_window(window_sec, samples)
     check_outputs(output, *([] if save is None else [save]))
-    rulebook = load_rulebook(output)
+    rulebook = load_rulebook(output.select, output.ignore, output.config)
     request = Request(
         window_sec=window_sec,
         samples=samples,
@@ -115,13 +115,13 @@ def host(  # noqa: PLR0913 - one parameter an option
 def snapshot(*, output: Output, file: Path) -> int:
     """Judge a snapshot that audit host --save wrote, here or on another machine."""
     from quota_advisor.audit.judge import judge  # noqa: PLC0415
-    from quota_advisor.cli.output import check_outputs, show  # noqa: PLC0415
-    from quota_advisor.cli.rulebook import exit_code, load_rulebook  # noqa: PLC0415
+    from quota_advisor.cli.output import check_outputs, exit_code, show  # noqa: PLC0415
     from quota_advisor.collect.host.legible import legible  # noqa: PLC0415
     from quota_advisor.model.snapshot import load_snapshot  # noqa: PLC0415
+    from quota_advisor.rulebook.chosen import load_rulebook  # noqa: PLC0415
 
     check_outputs(output)
-    rulebook = load_rulebook(output)
+    rulebook = load_rulebook(output.select, output.ignore, output.config)
     report = judge(legible(load_snapshot(file)), rulebook, "audit snapshot")
     show(report, output)
     return exit_code(report, output, rulebook.config)

@@ -123,13 +123,13 @@ class _Run:
     """One run of the command."""
 
     def __init__(self, request: Request, output: Output) -> None:
-        from quota_advisor.cli.rulebook import load_rulebook  # noqa: PLC0415
         from quota_advisor.lint.judge import Settings  # noqa: PLC0415
+        from quota_advisor.rulebook.chosen import load_rulebook  # noqa: PLC0415
 
         self._request = request
         self._output = output
         self._incomplete = False
-        rulebook = load_rulebook(output)
+        rulebook = load_rulebook(output.select, output.ignore, output.config)
         self._config = rulebook.config
         self._settings = Settings(
             catalog=rulebook.chosen,
@@ -141,8 +141,7 @@ class _Run:
 
     def go(self) -> int:
         """Lint, fix and show."""
-        from quota_advisor.cli.output import show  # noqa: PLC0415
-        from quota_advisor.cli.rulebook import exit_code  # noqa: PLC0415
+        from quota_advisor.cli.output import exit_code, show  # noqa: PLC0415
 
         inputs = self._discover()
         linted = self._lint(inputs)

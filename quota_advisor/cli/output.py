@@ -10,9 +10,11 @@ from pathlib import Path
 
 from quota_advisor.cli.options import Output
 from quota_advisor.cli.streams import is_terminal, say, write_report
+from quota_advisor.model.finding import Severity
 from quota_advisor.model.report import Report
 from quota_advisor.render import FORMATS, render, targets
 from quota_advisor.render.view import View
+from quota_advisor.rulebook.settings import Config
 
 
 def show(report: Report, output: Output, *, stdout: bool = True) -> None:
@@ -83,3 +85,14 @@ def _say_what_is_missing(report: Report) -> None:
         say(f"could not read {problem.subject}: {problem.reason}{hint}")
     for error in report.results.errors:
         say(f"rule {error.rule} failed on {error.subject.name}, please report: {error.error}")
+
+
+def exit_code(report: Report, output: Output, config: Config) -> int:
+    """Return 3 if anything could not be looked at, 1 if findings count, else 0."""
+    if report.problems or report.results.errors:
+        return 3
+    fail_on = output.fail_on or config.fail_on
+    worst = report.results.worst()
+    if fail_on == "never" or worst is None:
+        return 0
+    return int(worst.rank >= Severity(fail_on).rank)

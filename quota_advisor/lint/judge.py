@@ -1,4 +1,4 @@
-"""Judge pieces of manifests: what each worker of lint does, and what it reports back."""
+"""Judge chunks of manifests: what each worker of lint does, and what it reports back."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from quota_advisor import checks
-from quota_advisor.checkout.chunks import Piece, read_piece
+from quota_advisor.checkout.chunks import Chunk, read_chunk
 from quota_advisor.checkout.ignored import Patterns
 from quota_advisor.documents.compose.recognise import may_extend
 from quota_advisor.documents.reader import Document, read_compose, read_manifest, read_part
@@ -17,8 +17,8 @@ from quota_advisor.documents.text import to_utf8
 from quota_advisor.documents.yaml.split import Part, documents
 from quota_advisor.documents.yaml.suppressions import MARK, from_comments
 from quota_advisor.documents.yaml.tree import BrokenDocumentError
-from quota_advisor.lint.namespaces import MARKS, Surroundings, by_namespace
 from quota_advisor.lint.outcome import Outcome, count, extend, location_of, one_of_a_kind
+from quota_advisor.lint.survey import MARKS, Survey, by_namespace
 from quota_advisor.model.lint import ComposeCase, LintContext, PodCase, SameLimit
 from quota_advisor.model.manifest import (
     ComposeService,
@@ -32,7 +32,7 @@ from quota_advisor.rulebook.engine import Plan, Scope, run
 from quota_advisor.rulebook.settings import Config, apply_config, overridden
 
 LARGE_BYTES = 1 << 18
-"""The documents of one piece larger than this are kept: nothing large is parsed twice."""
+"""The documents of one chunk larger than this are kept: nothing large is parsed twice."""
 
 HELD_BYTES = 32 << 20
 """What all processes together hold of the files that they looked at until they judge them."""
@@ -59,7 +59,7 @@ class Settings:
 
 
 class Judge:
-    """Judges pieces; one for each process.
+    """Judges chunks; one for each process.
 
     Args:
         settings: The rules to run.
@@ -72,74 +72,74 @@ class Judge:
         self._context = context
         self._overrides = _override_patterns(settings.config)
         self._plans: dict[tuple[int, ...], Plan] = {}
-        self._kept: tuple[Piece, list[Document]] | None = None
+        self._kept: tuple[Chunk, list[Document]] | None = None
         self._held: dict[int, bytes] = {}
         self._room = held_bytes
         self._apart: frozenset[str] = frozenset()
 
-    def look_around(self, pieces: Iterable[Piece]) -> Surroundings:
-        """Return what the pieces say about other documents; few of them need to be parsed."""
-        found = Surroundings()
-        for piece in pieces:
+    def survey(self, chunks: Iterable[Chunk]) -> Survey:
+        """Return what the chunks say about other documents; few of them need to be parsed."""
+        found = Survey()
+        for chunk in chunks:
             # Whatever goes wrong here goes wrong again, and is reported, when it is judged.
             with contextlib.suppress(Exception):
-                data = read_piece(piece)
+                data = read_chunk(chunk)
                 if len(data) <= self._room:
                     self._room -= len(data)
-                    self._held[id(piece)] = data
+                    self._held[id(chunk)] = data
                 if any(mark in data for mark in MARKS):
-                    read = list(_documents(piece, data))
-                    if piece.size > LARGE_BYTES and self._kept is None:
-                        self._kept = (piece, read)
+                    read = list(_documents(chunk, data))
+                    if chunk.size > LARGE_BYTES and self._kept is None:
+                        self._kept = (chunk, read)
                     for document in read:
                         found.note(document)
                 if may_extend(data):
-                    _, layers = read_compose(piece.file.path, data)
+                    _, layers = read_compose(chunk.file.path, data)
                     for layer in layers:
                         found.note_extending(layer.file, layer.other_files)
         return found
 
-    def _read(self, piece: Piece, data: bytes) -> Iterable[Document]:
-        """Return the documents of a piece, read anew unless they were kept."""
-        if self._kept is None or self._kept[0] is not piece:
-            return _documents(piece, data)
+    def _read(self, chunk: Chunk, data: bytes) -> Iterable[Document]:
+        """Return the documents of a chunk, read anew unless they were kept."""
+        if self._kept is None or self._kept[0] is not chunk:
+            return _documents(chunk, data)
         read, self._kept = self._kept[1], None
         return read
 
-    def surround(self, surroundings: Surroundings) -> None:
+    def use(self, survey: Survey) -> None:
         """Judge from now on with what is known of the whole input."""
-        self._apart = surroundings.apart
+        self._apart = survey.apart
         self._context = replace(
             self._context,
-            limit_ranges=by_namespace(surroundings.limit_ranges),
-            resource_quotas=by_namespace(surroundings.resource_quotas),
+            limit_ranges=by_namespace(survey.limit_ranges),
+            resource_quotas=by_namespace(survey.resource_quotas),
         )
 
-    def judge(self, pieces: Iterable[Piece]) -> Outcome:
-        """Return what the rules say of some pieces."""
+    def judge(self, chunks: Iterable[Chunk]) -> Outcome:
+        """Return what the rules say of some chunks."""
         outcome = Outcome()
-        for piece in pieces:
-            data = self._held.pop(id(piece), None)
-            if piece.file.path in self._apart:
+        for chunk in chunks:
+            data = self._held.pop(id(chunk), None)
+            if chunk.file.path in self._apart:
                 continue
             try:
-                self._judge_piece(piece, read_piece(piece) if data is None else data, outcome)
+                self._judge_chunk(chunk, read_chunk(chunk) if data is None else data, outcome)
             except Exception as error:  # noqa: BLE001 - one file must not stop the others
-                outcome.add_problem(piece.file.path, error)
+                outcome.add_problem(chunk.file.path, error)
         if not self._settings.verbose:
             outcome.results.skipped = one_of_a_kind(outcome.results.skipped)
         return outcome
 
-    def _judge_piece(self, piece: Piece, data: bytes, outcome: Outcome) -> None:
-        scopes = self.scopes(piece, data, self._read(piece, data), outcome)
+    def _judge_chunk(self, chunk: Chunk, data: bytes, outcome: Outcome) -> None:
+        scopes = self.scopes(chunk, data, self._read(chunk, data), outcome)
         if scopes:
             config = self._settings.config
-            extend(outcome.results, run(scopes, self.plan(piece.file.path), config))
+            extend(outcome.results, run(scopes, self.plan(chunk.file.path), config))
 
     def scopes(
-        self, piece: Piece, data: bytes, documents: Iterable[Document], outcome: Outcome
+        self, chunk: Chunk, data: bytes, documents: Iterable[Document], outcome: Outcome
     ) -> list[Scope]:
-        """Return what there is to judge in documents of a piece, and count their CPU limits."""
+        """Return what there is to judge in documents of a chunk, and count their CPU limits."""
         scopes: list[Scope] = []
         remarks: list[DocumentNote] = []
         for document in documents:
@@ -149,11 +149,11 @@ class Judge:
                 scopes += self._scopes(document)
                 count(document, outcome.tally)
         if remarks:
-            comments = _Comments(piece, data)
+            comments = _Comments(chunk, data)
             scopes += (Scope(note, comments.around(note)) for note in remarks[:MAX_REMARKS])
         if len(remarks) > MAX_REMARKS:
             more = f"{len(remarks) - MAX_REMARKS} more remarks about its text are not listed"
-            outcome.notes.append(f"{piece.file.path}: {more}")
+            outcome.notes.append(f"{chunk.file.path}: {more}")
         return scopes
 
     def judge_tally(self, outcome: Outcome) -> None:
@@ -201,25 +201,25 @@ def _override_patterns(config: Config) -> list[Patterns]:
     return [Patterns(override.paths, directory) for override in config.overrides]
 
 
-def _documents(piece: Piece, data: bytes) -> Iterator[Document]:
-    path = piece.file.path
-    if piece.first_line == 1:
+def _documents(chunk: Chunk, data: bytes) -> Iterator[Document]:
+    path = chunk.file.path
+    if chunk.first_line == 1:
         yield from read_manifest(path, data)
     else:
         text = to_utf8(data)
-        yield from read_part(path, text, Part(0, len(text), piece.first_line))
+        yield from read_part(path, text, Part(0, len(text), chunk.first_line))
 
 
 class _Comments:
-    """The comments of a piece, document by document, each looked at once and only if needed."""
+    """The comments of a chunk, document by document, each looked at once and only if needed."""
 
-    def __init__(self, piece: Piece, data: bytes) -> None:
-        self._file = piece.file.path
+    def __init__(self, chunk: Chunk, data: bytes) -> None:
+        self._file = chunk.file.path
         self._text = b""
         # Text that only claims to be UTF-16 has no documents, and so no comments.
         with contextlib.suppress(UnicodeDecodeError):
             self._text = to_utf8(data) if MARK in data else b""
-        whole = Part(0, len(self._text), piece.first_line)
+        whole = Part(0, len(self._text), chunk.first_line)
         self._parts = list(documents(self._text, whole)) if self._text else []
         self._known: dict[int, tuple[Suppression, ...]] = {}
 

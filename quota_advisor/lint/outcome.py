@@ -37,7 +37,7 @@ class Tally:
 
 @dataclass(slots=True)
 class Outcome:
-    """What came of some pieces, in a form that adds up in any order."""
+    """What came of some chunks, in a form that adds up in any order."""
 
     results: Results = field(default_factory=Results)
     problems: list[Problem] = field(default_factory=list)
@@ -45,7 +45,7 @@ class Outcome:
     tally: Tally = field(default_factory=Tally)
 
     def add(self, other: Outcome) -> None:
-        """Add what came of other pieces."""
+        """Add what came of other chunks."""
         extend(self.results, other.results)
         self.problems += other.problems
         self.notes += other.notes

@@ -8,19 +8,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from quota_advisor.checkout.chunks import Piece, pieces
+from quota_advisor.checkout.chunks import Chunk, chunks
 from quota_advisor.checkout.inputs import FileKind, InputFile, Inputs, reason
 from quota_advisor.documents.compose.recognise import OVERRIDE_NAMES
 from quota_advisor.lint.judge import HELD_BYTES, Judge, Settings
-from quota_advisor.lint.namespaces import Surroundings
 from quota_advisor.lint.outcome import Outcome, one_of_a_kind
+from quota_advisor.lint.survey import Survey
 from quota_advisor.model.finding import Finding
 from quota_advisor.model.lint import LintContext
 from quota_advisor.model.problem import Problem
 from quota_advisor.model.report import Report
 
 if TYPE_CHECKING:
-    from quota_advisor.checkout.compose_projects import Family
+    from quota_advisor.checkout.compose_projects import Project
     from quota_advisor.model.unit import UnitConfig
 
 SMALL_BYTES = 400_000
@@ -49,13 +49,13 @@ def lint(inputs: Inputs, settings: Settings, context: LintContext, jobs: int) ->
     """
     outcome = Outcome()
     work = list(_cut(inputs.files, outcome))
-    jobs = min(jobs, len(work)) if sum(piece.size for piece in work) > SMALL_BYTES else 1
+    jobs = min(jobs, len(work)) if sum(chunk.size for chunk in work) > SMALL_BYTES else 1
     judge = Judge(settings, context, HELD_BYTES // max(jobs, 1))
-    families: list[Family] = []
+    projects: list[Project] = []
 
-    def settle(surroundings: Surroundings) -> None:
-        families.extend(_families(inputs, surroundings))
-        surroundings.apart = frozenset(f.path for family in families for f in family.files)
+    def settle(survey: Survey) -> None:
+        projects.extend(_projects(inputs, survey))
+        survey.apart = frozenset(f.path for project in projects for f in project.files)
 
     with _no_collector():
         if jobs > 1:
@@ -64,11 +64,11 @@ def lint(inputs: Inputs, settings: Settings, context: LintContext, jobs: int) ->
 
             outcome.add(judge_together(judge, work, jobs, settle))
         else:
-            surroundings = judge.look_around(work)
-            settle(surroundings)
-            judge.surround(surroundings)
+            survey = judge.survey(work)
+            settle(survey)
+            judge.use(survey)
             outcome.add(judge.judge(work))
-        _judge_families(families, judge, outcome)
+        _judge_projects(projects, judge, outcome)
         units = _judge_units(inputs.files, judge, outcome)
     judge.judge_tally(outcome)
     return Linted(_report(inputs, outcome, settings), units)
@@ -88,31 +88,29 @@ def _no_collector() -> Iterator[None]:
         gc.enable()
 
 
-def _cut(files: Sequence[InputFile], outcome: Outcome) -> Iterator[Piece]:
-    for piece in pieces(files):
-        if isinstance(piece, Piece):
-            yield piece
+def _cut(files: Sequence[InputFile], outcome: Outcome) -> Iterator[Chunk]:
+    for chunk in chunks(files):
+        if isinstance(chunk, Chunk):
+            yield chunk
         else:
-            file, error = piece
+            file, error = chunk
             outcome.problems.append(_problem(file, error))
 
 
-def _families(inputs: Inputs, surroundings: Surroundings) -> list[Family]:
+def _projects(inputs: Inputs, survey: Survey) -> list[Project]:
     """Return the compose files that others bear on, for all other files at the cost of a look."""
-    if not surroundings.extending and not any(
-        f.path.endswith(OVERRIDE_NAMES) for f in inputs.files
-    ):
+    if not survey.extending and not any(f.path.endswith(OVERRIDE_NAMES) for f in inputs.files):
         return []
-    from quota_advisor.checkout.compose_projects import families  # noqa: PLC0415
+    from quota_advisor.checkout.compose_projects import projects  # noqa: PLC0415
 
-    return families(inputs, surroundings.extending)
+    return projects(inputs, survey.extending)
 
 
-def _judge_families(families: Sequence[Family], judge: Judge, outcome: Outcome) -> None:
-    if families:
-        from quota_advisor.lint.compose import judge_families  # noqa: PLC0415
+def _judge_projects(projects: Sequence[Project], judge: Judge, outcome: Outcome) -> None:
+    if projects:
+        from quota_advisor.lint.compose import judge_projects  # noqa: PLC0415
 
-        judge_families(families, judge, outcome)
+        judge_projects(projects, judge, outcome)
 
 
 def _judge_units(

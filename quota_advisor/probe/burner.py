@@ -13,12 +13,12 @@ import pydantic
 
 import quota_advisor
 from quota_advisor.sandbox.errors import BurnerError
+from quota_advisor.sandbox.removal import BURNER
 from quota_advisor.sandbox.signals import shielded
 
 OVERRIDE = "QUOTA_ADVISOR_BURNER"
 """Environment variable with the path of the program, for development."""
 
-NAME = "quota-burner"
 
 TICK_SEC = 0.25
 """How often a caller who shows progress is called back."""
@@ -96,11 +96,11 @@ def find_burner() -> Path:
     if override:
         return _usable(Path(override), f"{OVERRIDE} is set to it")
     for directory in quota_advisor.__path__:
-        candidate = Path(directory) / "_native" / NAME
+        candidate = Path(directory) / "_native" / BURNER
         if candidate.is_file():
             return _usable(candidate, "reinstall quota-advisor")
     raise BurnerError(
-        f"{NAME} is not installed",
+        f"{BURNER} is not installed",
         hint=f"install quota-advisor from a wheel, or build native/ and set {OVERRIDE}",
     )
 
@@ -205,25 +205,25 @@ def _wait(child: subprocess.Popen[str], limit_sec: float, on_tick: Tick | None) 
             return child.communicate(timeout=TICK_SEC if on_tick else limit_sec)
         except subprocess.TimeoutExpired as error:
             if elapsed > limit_sec - TICK_SEC:
-                raise BurnerError(f"{NAME} did not end within {limit_sec:.0f} s") from error
+                raise BurnerError(f"{BURNER} did not end within {limit_sec:.0f} s") from error
         if on_tick:
             on_tick(elapsed)
 
 
 def _read(code: int, out: str, complaint: str) -> BurnerReport:
     if code != 0:
-        reason = " ".join(complaint.removeprefix(f"{NAME}: ").split("\n")[0].split())
+        reason = " ".join(complaint.removeprefix(f"{BURNER}: ").split("\n")[0].split())
         ended = f"was ended by signal {-code}" if code < 0 else f"exit code {code}"
-        raise BurnerError(f"{NAME}: {reason or ended}")
+        raise BurnerError(f"{BURNER}: {reason or ended}")
     try:
         report = BurnerReport.model_validate_json(out)
     except pydantic.ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"])) or "report"
         raise BurnerError(
-            f"{NAME} reports something unknown ({where}: {first['msg'].lower()})",
+            f"{BURNER} reports something unknown ({where}: {first['msg'].lower()})",
             hint="the program and the package are of different versions: reinstall quota-advisor",
         ) from error
     if report.interrupted:
-        raise BurnerError(f"{NAME} was ended early by a signal")
+        raise BurnerError(f"{BURNER} was ended early by a signal")
     return report

@@ -14,7 +14,7 @@ from quota_advisor.model.cgroup import CounterWindow
 from quota_advisor.model.limit import Missing
 from quota_advisor.probe.burner import BurnerReport, Tick, run_burner
 from quota_advisor.probe.plan import WARMUP_MSEC, Limit, Load, run_sec
-from quota_advisor.sandbox.cgroup import HOST, Home
+from quota_advisor.sandbox.cgroup import HOST, Sandbox
 
 _BUSY = ("user", "nice", "system", "irq", "softirq")
 
@@ -73,7 +73,7 @@ class Bench:
 
     Attributes:
         burner: The program that makes the load.
-        home: Where cgroups can be made.
+        sandbox: Where cgroups can be made.
         load: The load.
         duration_sec: Measured time of a run.
         speed: Of this machine, in steps of work a millisecond, so that every run does the same.
@@ -81,7 +81,7 @@ class Bench:
     """
 
     burner: Path
-    home: Home
+    sandbox: Sandbox
     load: Load
     duration_sec: float
     speed: int
@@ -96,7 +96,7 @@ class Bench:
         """
         period_usec = limit.bandwidth.period_usec
         planned = run_sec(self.duration_sec, period_usec) + self.load.profile.max_drain_sec
-        with self.home.group() as group:
+        with self.sandbox.group() as group:
             group.set_limit(limit.bandwidth, limit.burst_usec)
             machine = read_machine()
             first = group.counters()
@@ -105,7 +105,7 @@ class Bench:
                 self._arguments(period_usec),
                 join=group.join_files,
                 planned_sec=planned,
-                nice=self.home.priority.nice,
+                nice=self.sandbox.priority.nice,
                 on_tick=self.on_tick,
             )
             last = group.counters()

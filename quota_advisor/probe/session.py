@@ -15,7 +15,7 @@ from quota_advisor.probe.measure import Bench, Measure, Run, calibrate
 from quota_advisor.probe.plan import Limit, Load, Timing, run_sec
 from quota_advisor.probe.result import Node, Result
 from quota_advisor.probe.slo import Answer, Knob, Search, Target, most_runs
-from quota_advisor.sandbox.cgroup import Home, burst_file_of, open_home
+from quota_advisor.sandbox.cgroup import Sandbox, burst_file_of, open_sandbox
 from quota_advisor.sandbox.priority import Priority
 from quota_advisor.units import format_cores
 
@@ -92,7 +92,7 @@ def check_machine(order: Order) -> None:
         BusyError: The machine has something else to do.
     """
     find_burner()
-    with open_home() as home, home.group():
+    with open_sandbox() as sandbox, sandbox.group():
         pass
     if order.max_load_ratio is not None:
         refuse_when_busy(machine_cpus(), order.max_load_ratio)
@@ -105,14 +105,14 @@ def probe(order: Order, on_run: OnRun) -> Result:
         ProbeError: It could not be run.
     """
     burner = find_burner()
-    with open_home(priority=order.priority) as home:
+    with open_sandbox(priority=order.priority) as sandbox:
         speed = calibrate(burner)
         runs: list[Run] = []
 
         def measure(limit: Limit, number: int) -> Run:
             bench = Bench(
                 burner=burner,
-                home=home,
+                sandbox=sandbox,
                 load=order.load,
                 duration_sec=order.timing.duration_sec,
                 speed=speed,
@@ -123,7 +123,7 @@ def probe(order: Order, on_run: OnRun) -> Result:
 
         answer = _work(order, measure)
         speeds = (speed, calibrate(burner))
-        return _result(order, home, runs, speeds, answer)
+        return _result(order, sandbox, runs, speeds, answer)
 
 
 def in_rounds(measure: Measure, limits: Sequence[Limit], rounds: int) -> None:
@@ -143,39 +143,39 @@ def _work(order: Order, measure: Measure) -> Answer | None:
 
 def _result(
     order: Order,
-    home: Home,
+    sandbox: Sandbox,
     runs: Sequence[Run],
     speeds: Sequence[int],
     answer: Answer | None,
 ) -> Result:
     return Result(
         version=quota_advisor.__version__,
-        node=_node(order.load.cpus, home),
+        node=_node(order.load.cpus, sandbox),
         load=order.load,
         timing=order.timing,
         priority=order.priority,
         runs=tuple(runs),
-        notes=tuple(_notes(order, home, runs)),
+        notes=tuple(_notes(order, sandbox, runs)),
         doubts=tuple(doubts(runs, machine_cpus(), speeds)),
         answer=answer,
     )
 
 
-def _node(cpus: int, home: Home) -> Node:
-    care = "" if home.path == "/" else ", scope of systemd"
+def _node(cpus: int, sandbox: Sandbox) -> Node:
+    care = "" if sandbox.path == "/" else ", scope of systemd"
     return Node(
         hostname=socket.gethostname(),
         kernel_release=os.uname().release,
         cpus=cpus,
-        cgroups=f"cgroup v{home.hierarchy.version}{care}",
+        cgroups=f"cgroup v{sandbox.hierarchy.version}{care}",
     )
 
 
-def _notes(order: Order, home: Home, runs: Sequence[Run]) -> Iterator[str]:
+def _notes(order: Order, sandbox: Sandbox, runs: Sequence[Run]) -> Iterator[str]:
     """Yield what a reader of the figures should know."""
     if order.load.fitted:
         yield order.load.fitted
-    above = home.ancestor_limit
+    above = sandbox.ancestor_limit
     widest = max(limit.bandwidth.cores for limit in order.limits)
     if above is not None and widest > above[1].cores:
         yield (
@@ -191,14 +191,14 @@ def _notes(order: Order, home: Home, runs: Sequence[Run]) -> Iterator[str]:
     if any(limit.burst_usec for limit in limits):
         yield (
             "systemd, Kubernetes and compose have no key for burst: it is written to"
-            f" {burst_file_of(home.hierarchy)} of the cgroup"
+            f" {burst_file_of(sandbox.hierarchy)} of the cgroup"
         )
     fewest = min(run.report.lat_samples for run in runs)
     if fewest < FEW_SAMPLES:
         names = "p99.9" if fewest >= FEW_SAMPLES // 10 else "p99, as p99.9,"
         yield f"a run has {fewest} requests: {names} is the slowest of them"
-    if home.left:
+    if sandbox.left:
         yield (
             f"cgroups of killed runs hold processes that are not ours, and stay:"
-            f" {', '.join(map(str, home.left))}"
+            f" {', '.join(map(str, sandbox.left))}"
         )

@@ -1,6 +1,6 @@
 """The temporary cgroups that runs are measured in: cgroup v1, v2 and both at once.
 
-A home is a place where cgroups can be made. Where systemd owns the tree it is a transient scope
+A sandbox is a place where cgroups can be made. Where systemd owns the tree it is a transient scope
 with delegation, else the top of the hierarchy. Each run gets a fresh cgroup in it: what a former
 run left of its period timer, its pool and its counters is nobody's business.
 """
@@ -33,12 +33,12 @@ _ASK_HOST = "run it on the host itself, or give the container a writable, delega
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Home:
+class Sandbox:
     """A place in which cgroups can be made.
 
     Attributes:
         hierarchy: Where the controllers are.
-        path: Path of the home; ``/`` is the top of the hierarchy.
+        path: Path of the sandbox; ``/`` is the top of the hierarchy.
         kind: First word of the names of cgroups made here.
         priority: Of what runs in them.
         left: Cgroups of killed runs that could not be removed.
@@ -175,7 +175,7 @@ class Group:
 
 
 @contextmanager
-def open_home(kind: str = "probe", priority: Priority = Priority.NORMAL) -> Iterator[Home]:
+def open_sandbox(kind: str = "probe", priority: Priority = Priority.NORMAL) -> Iterator[Sandbox]:
     """Find or make a place for temporary cgroups, after removing what killed runs left there.
 
     Args:
@@ -193,10 +193,10 @@ def open_home(kind: str = "probe", priority: Priority = Priority.NORMAL) -> Iter
     left = tuple(remove_orphans(_places(hierarchy)))
     if find_manager() is None:
         with _top(hierarchy):
-            yield Home(hierarchy=hierarchy, path="/", kind=kind, priority=priority, left=left)
+            yield Sandbox(hierarchy=hierarchy, path="/", kind=kind, priority=priority, left=left)
     else:
         with _scope(hierarchy, kind, priority) as path:
-            yield Home(hierarchy=hierarchy, path=path, kind=kind, priority=priority, left=left)
+            yield Sandbox(hierarchy=hierarchy, path=path, kind=kind, priority=priority, left=left)
 
 
 def burst_file_of(hierarchy: CpuHierarchy) -> str:

@@ -10,9 +10,11 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from quota_advisor.probe.burner import NAME as BURNER_NAME
 from quota_advisor.sandbox.errors import SandboxError
 from quota_advisor.sandbox.names import is_gone, owner_of
+
+BURNER = "quota-burner"
+"""The program that makes our load: in a sandbox of ours it may be ended, nothing else may."""
 
 PATIENCE_SEC = 5.0
 """How long a cgroup may stay busy. A process that was throttled dies at the next period."""
@@ -123,9 +125,9 @@ def _end_burner(pid: int, directory: Path) -> bool:
     try:
         # The handle holds the process, so what is found out now is about the one that is ended.
         program = _program(pid)
-        if program == BURNER_NAME and pid in _processes(directory):
+        if program == BURNER and pid in _processes(directory):
             signal.pidfd_send_signal(handle, signal.SIGKILL)
-        return program in (BURNER_NAME, None) or pid not in _processes(directory)
+        return program in (BURNER, None) or pid not in _processes(directory)
     except ProcessLookupError:
         return True
     finally:

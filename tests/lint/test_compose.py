@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from quota_advisor.checkout import compose_projects as lint_compose
-from quota_advisor.checkout.chunks import MAX_DOCUMENT_BYTES, PIECE_BYTES
+from quota_advisor.checkout.chunks import CHUNK_BYTES, MAX_DOCUMENT_BYTES
 from quota_advisor.documents.compose.recognise import may_extend
 from quota_advisor.lint import run as linting
 from tests.lint.conftest import Lint
@@ -194,7 +194,7 @@ def test_files_that_are_not_in_the_input_are_read_so_far(
 
 
 def test_a_large_file_is_a_relative_like_others(lint: Lint) -> None:
-    filler = "# filler\n" * (PIECE_BYTES // 9 + 1)
+    filler = "# filler\n" * (CHUNK_BYTES // 9 + 1)
     files: dict[str, str | bytes] = {
         "common.yml": filler + BAD + "---\n" + filler, "web.yml": extending("common.yml"),
     }  # fmt: skip

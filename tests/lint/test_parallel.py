@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from quota_advisor.checkout import chunks as lint_pieces
-from quota_advisor.checkout.chunks import Piece, pieces, read_piece
+from quota_advisor.checkout import chunks as lint_chunks
+from quota_advisor.checkout.chunks import Chunk, chunks, read_chunk
 from quota_advisor.checkout.inputs import FileKind, InputFile
 from quota_advisor.documents.reader import Document, read_manifest
 from quota_advisor.lint import judge as lint_judge
-from quota_advisor.lint import pool as lint_team
+from quota_advisor.lint import pool
 from quota_advisor.lint import run as linting
 from tests.lint.conftest import Lint
 from tests.lint.samples import BAD_UNIT, deployment
@@ -59,47 +59,47 @@ def test_the_number_of_processes_changes_nothing(lint: Lint, jobs: str) -> None:
     assert (together.code, together.err) == (alone.code, alone.err)
 
 
-def test_a_large_file_reads_as_the_same_documents_in_pieces(
+def test_a_large_file_reads_as_the_same_documents_in_chunks(
     lint: Lint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = "---\n".join(deployment(f"app-{n}") for n in range(300))
     whole = lint("--format", "json", "--jobs", "1", files={"all.yaml": text})
     assert len(whole.found()) > 300
-    monkeypatch.setattr(lint_pieces, "PIECE_BYTES", 5000)
+    monkeypatch.setattr(lint_chunks, "CHUNK_BYTES", 5000)
     for jobs in ("1", "3"):
         assert lint("--format", "json", "--jobs", jobs).out == whole.out
 
 
-def test_pieces_cover_a_file_and_begin_where_a_document_does(
+def test_chunks_cover_a_file_and_begin_where_a_document_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lint_pieces, "PIECE_BYTES", 100)
+    monkeypatch.setattr(lint_chunks, "CHUNK_BYTES", 100)
     data = b"a: |\n  ---\n" * 30 + b"---\nb: 1\n--- # c\nd: '---'\n---x: 1\n" * 20
     path = tmp_path / "a.yaml"
     path.write_bytes(data)
     file = InputFile("a.yaml", FileKind.MANIFEST, len(data), real=str(path))
-    found = [piece for piece in pieces([file]) if isinstance(piece, Piece)]
+    found = [chunk for chunk in chunks([file]) if isinstance(chunk, Chunk)]
     assert len(found) > 5
-    assert b"".join(map(read_piece, found)) == data
-    for piece in found[1:]:
-        assert read_piece(piece).startswith((b"---\n", b"--- #"))
-        assert piece.first_line == data[: piece.start].count(b"\n") + 1
+    assert b"".join(map(read_chunk, found)) == data
+    for chunk in found[1:]:
+        assert read_chunk(chunk).startswith((b"---\n", b"--- #"))
+        assert chunk.first_line == data[: chunk.start].count(b"\n") + 1
     held = InputFile("-", FileKind.MANIFEST, len(data), data=data)
-    assert [piece[1:] for piece in pieces([held]) if isinstance(piece, Piece)] == [
-        piece[1:] for piece in found
+    assert [chunk[1:] for chunk in chunks([held]) if isinstance(chunk, Chunk)] == [
+        chunk[1:] for chunk in found
     ]
 
 
 def test_a_worker_that_dies_is_one_line_and_3(lint: Lint, monkeypatch: pytest.MonkeyPatch) -> None:
     parent = os.getpid()
-    original = lint_team._look_around
+    original = pool._survey
 
     def killed(*arguments: object) -> object:
         if os.getpid() != parent:
             os._exit(9)
         return original(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(lint_team, "_look_around", killed)
+    monkeypatch.setattr(pool, "_survey", killed)
     done = lint("--jobs", "2", files=many(10))
     assert done.code == 3
     assert done.err == (
@@ -111,7 +111,7 @@ def test_a_worker_that_dies_does_not_keep_the_others(
     lint: Lint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parent, forks = os.getpid(), [0]
-    fork, look_around = os.fork, lint_team._look_around
+    fork, survey = os.fork, pool._survey
 
     def counted() -> int:
         forks[0] += 1
@@ -120,10 +120,10 @@ def test_a_worker_that_dies_does_not_keep_the_others(
     def first_dies(*arguments: object) -> object:
         if os.getpid() != parent and forks == [1]:
             os._exit(9)
-        return look_around(*arguments)  # type: ignore[arg-type]
+        return survey(*arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(os, "fork", counted)
-    monkeypatch.setattr(lint_team, "_look_around", first_dies)
+    monkeypatch.setattr(pool, "_survey", first_dies)
     before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
         assert lint("--jobs", "4", files=many(10)).code == 3
@@ -152,14 +152,14 @@ def test_without_room_for_others_one_process_does_it_all(
 
 def test_a_worker_that_fails_says_why(lint: Lint, monkeypatch: pytest.MonkeyPatch) -> None:
     parent = os.getpid()
-    original = lint_team._judge
+    original = pool._judge
 
     def broken(*arguments: object) -> object:
         if os.getpid() != parent:
             raise ZeroDivisionError("planted")
         return original(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(lint_team, "_judge", broken)
+    monkeypatch.setattr(pool, "_judge", broken)
     done = lint("--jobs", "2", files=many(10))
     assert done.code == 3
     assert "ZeroDivisionError: planted" in done.err

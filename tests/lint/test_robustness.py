@@ -106,7 +106,7 @@ def test_all_hostile_files_together(tmp_path: Path) -> None:
 
 
 SEEDS = [path.read_bytes() for path in sorted(REPOSITORY.rglob("*")) if path.is_file()]
-PIECES = st.sampled_from(
+CHUNKS = st.sampled_from(
     [b"", b"\n", b"\r", b"\t", b"---\n", b"- ", b": ", b"&a ", b"*a ", b"<<: ", b"{{ .x }}", b"[",
      b"}", b"'", b'"', b"!!binary ", b"!x ", b"\xff", b"\0", b"\xef\xbb\xbf", b"0x1F", b"1e9",
      b"1:30", b"~", b"| \n", b"%YAML 9\n", b"cpu: ", b"limits: ", b"containers:\n- ",
@@ -115,7 +115,7 @@ PIECES = st.sampled_from(
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(st.sampled_from(SEEDS), st.lists(st.tuples(st.floats(0, 1), PIECES), max_size=6), st.data())
+@given(st.sampled_from(SEEDS), st.lists(st.tuples(st.floats(0, 1), CHUNKS), max_size=6), st.data())
 def test_mutated_manifests_never_break_lint(
     tmp_path: Path,
     capfd: pytest.CaptureFixture[str],
@@ -124,9 +124,9 @@ def test_mutated_manifests_never_break_lint(
     data: st.DataObject,
 ) -> None:
     text = bytearray(seed)
-    for where, piece in changes:
+    for where, chunk in changes:
         at = int(where * len(text))
-        text[at : at + data.draw(st.integers(0, 3))] = piece
+        text[at : at + data.draw(st.integers(0, 3))] = chunk
     for name in ("a.yaml", "a.service", "a.container"):
         (tmp_path / name).write_bytes(text)
     code = run(["lint", "--jobs", "1", *(str(p) for p in sorted(tmp_path.iterdir()))])

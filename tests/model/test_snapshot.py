@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from quota_advisor.audit.judge import judge
-from quota_advisor.cli.rulebook import Rulebook
 from quota_advisor.errors import SnapshotError
 from quota_advisor.model.host import HostFacts
 from quota_advisor.model.report import Results
 from quota_advisor.model.snapshot import FORMAT, dump_snapshot, load_snapshot
 from quota_advisor.model.workload import Host, Workload
 from quota_advisor.rulebook.catalogue import load_catalog
+from quota_advisor.rulebook.chosen import Rulebook
 from quota_advisor.rulebook.engine import CHECKS
 from quota_advisor.rulebook.settings import Config
 from tests.rules.facts import host_facts, read_case

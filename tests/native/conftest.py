@@ -17,7 +17,7 @@ from quota_advisor.collect.host.root import HostRoot
 from quota_advisor.errors import QuotaAdvisorError
 from quota_advisor.model.limit import Missing
 from quota_advisor.probe.burner import find_burner
-from quota_advisor.sandbox.cgroup import open_home
+from quota_advisor.sandbox.cgroup import open_sandbox
 
 ROOT = HostRoot(Path("/"))
 
@@ -89,7 +89,7 @@ def measurable() -> None:
     """Skip where this machine cannot be measured: no burner, no root, no cgroup."""
     try:
         find_burner()
-        with open_home("test") as home, home.group():
+        with open_sandbox("test") as sandbox, sandbox.group():
             pass
     except QuotaAdvisorError as error:
         pytest.skip(str(error))

@@ -15,9 +15,9 @@ import pytest
 
 from quota_advisor.collect.host.cgroup_tree import find_hierarchy
 from quota_advisor.model.limit import Missing
-from quota_advisor.probe.burner import NAME
-from quota_advisor.sandbox.cgroup import HOST, open_home
+from quota_advisor.sandbox.cgroup import HOST, open_sandbox
 from quota_advisor.sandbox.names import owner_of
+from quota_advisor.sandbox.removal import BURNER
 
 pytestmark = [pytest.mark.native, pytest.mark.usefixtures("measurable")]
 
@@ -49,7 +49,7 @@ def load_of(marks: set[str]) -> Iterator[int]:
     """Yield every burner that one of our probes started: each carries a mark in its environment."""
     for directory in Path("/proc").glob("[0-9]*"):
         try:
-            if (directory / "exe").readlink().name != NAME:
+            if (directory / "exe").readlink().name != BURNER:
                 continue
             environment = (directory / "environ").read_bytes().split(b"\0")
         except OSError:
@@ -84,7 +84,7 @@ def test_killed_fifty_times_nothing_is_left() -> None:
             codes[number].add(child.wait(timeout=30))
 
     # Only SIGKILL may leave something, and only until the next run.
-    with open_home("test"):
+    with open_sandbox("test"):
         pass
     settle(pids, {mark})
     # Before Python has set up anything, a signal ends it the plain way.
@@ -104,7 +104,7 @@ def test_the_orphan_of_a_killed_run_is_removed_by_the_next() -> None:
     child.wait()
     orphans = set(groups_of({child.pid}))
 
-    with open_home("test"):
+    with open_sandbox("test"):
         pass
 
     assert orphans, "the kill came too late"

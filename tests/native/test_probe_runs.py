@@ -15,7 +15,7 @@ import pytest
 from quota_advisor.collect.host.cgroup_tree import find_hierarchy
 from quota_advisor.model.limit import Bandwidth, Missing
 from quota_advisor.probe.session import available_cpus
-from quota_advisor.sandbox.cgroup import HOST, Home, open_home
+from quota_advisor.sandbox.cgroup import HOST, Sandbox, open_sandbox
 from quota_advisor.sandbox.errors import SandboxError
 from quota_advisor.sandbox.names import owner_of, this_process
 
@@ -129,13 +129,13 @@ def test_a_machine_that_is_busier_than_allowed_is_left_alone() -> None:
 
 
 @pytest.fixture
-def home() -> Any:
-    with open_home("test") as found:
+def sandbox() -> Any:
+    with open_sandbox("test") as found:
         yield found
 
 
-def test_limits_can_be_changed_in_any_order(home: Home) -> None:
-    with home.group() as group:
+def test_limits_can_be_changed_in_any_order(sandbox: Sandbox) -> None:
+    with sandbox.group() as group:
         for quota, period, burst in [
             (50_000, 100_000, 50_000),
             (10_000, 20_000, 0),
@@ -150,20 +150,20 @@ def test_limits_can_be_changed_in_any_order(home: Home) -> None:
                 group.set_limit(Bandwidth(quota_usec=quota, period_usec=period))
 
 
-def test_a_limit_that_the_kernel_refuses_is_an_error_with_the_file(home: Home) -> None:
-    with home.group() as group, pytest.raises(SandboxError, match="does not take '999"):
+def test_a_limit_that_the_kernel_refuses_is_an_error_with_the_file(sandbox: Sandbox) -> None:
+    with sandbox.group() as group, pytest.raises(SandboxError, match="does not take '999"):
         group.set_limit(Bandwidth(quota_usec=999, period_usec=100_000))
 
 
-def test_a_group_carries_the_name_of_its_maker_and_is_gone_afterwards(home: Home) -> None:
-    with home.group() as group:
+def test_a_group_carries_the_name_of_its_maker_and_is_gone_afterwards(sandbox: Sandbox) -> None:
+    with sandbox.group() as group:
         directories = group.directories
         assert all(owner_of(directory.name) == this_process() for directory in directories)
     assert not any(directory.exists() for directory in directories)
 
 
-def test_a_group_goes_whatever_happens_in_it(home: Home) -> None:
-    with pytest.raises(RuntimeError), home.group() as group:  # noqa: PT012
+def test_a_group_goes_whatever_happens_in_it(sandbox: Sandbox) -> None:
+    with pytest.raises(RuntimeError), sandbox.group() as group:  # noqa: PT012
         directories = group.directories
         raise RuntimeError
     assert not any(directory.exists() for directory in directories)

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from quota_advisor.audit.judge import judge
-from quota_advisor.cli.rulebook import Rulebook
 from quota_advisor.model.finding import Evidence, Finding
 from quota_advisor.model.unit import UnitConfig
 from quota_advisor.model.workload import Host, Workload
 from quota_advisor.rulebook.catalogue import load_catalog
+from quota_advisor.rulebook.chosen import Rulebook
 from quota_advisor.rulebook.engine import CHECKS, SuppressionUse
 from quota_advisor.rulebook.settings import Config
 from tests.rules.facts import Expected, host_facts, read_case

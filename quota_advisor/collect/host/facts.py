@@ -17,12 +17,9 @@ from quota_advisor.collect.host.sampler import Progress
 from quota_advisor.collect.host.systemd.bus import BusError, Manager
 from quota_advisor.collect.host.systemd.connect import Adapter, connect
 from quota_advisor.collect.host.systemd.units import read_units, read_version
-from quota_advisor.collect.host.unit_files import (
-    SYSTEM_SEARCH_PATH,
-    UnitFileReader,
-    user_search_path,
-)
+from quota_advisor.collect.host.unit_files import UnitFileReader
 from quota_advisor.collect.host.window import Observed, observe
+from quota_advisor.documents.systemd.names import SYSTEM_SEARCH_PATH, user_search_path
 from quota_advisor.model.host import HostFacts, Observation
 from quota_advisor.model.limit import Missing
 from quota_advisor.model.problem import Problem

@@ -8,103 +8,27 @@ from __future__ import annotations
 import errno
 import os
 import posixpath
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from quota_advisor.collect.host.root import HostRoot, describe, why
 from quota_advisor.documents.systemd.merge import merge_unit, unit_section
+from quota_advisor.documents.systemd.names import (
+    SYSTEM_SEARCH_PATH,
+    UnitName,
+    is_prefix,
+    may_alias,
+    names_with_drop_ins,
+    parse_name,
+)
 from quota_advisor.documents.systemd.unit_file import parse_unit_file
 from quota_advisor.errors import CollectError
 from quota_advisor.model.limit import Missing
 from quota_advisor.model.problem import Problem
 from quota_advisor.model.unit import HiddenFile, UnitConfig, UnitFile
 
-SYSTEM_SEARCH_PATH = (
-    "/etc/systemd/system.control",
-    "/run/systemd/system.control",
-    "/run/systemd/transient",
-    "/run/systemd/generator.early",
-    "/etc/systemd/system",
-    "/etc/systemd/system.attached",
-    "/run/systemd/system",
-    "/run/systemd/system.attached",
-    "/run/systemd/generator",
-    "/usr/local/lib/systemd/system",
-    "/usr/lib/systemd/system",
-    "/lib/systemd/system",
-    "/run/systemd/generator.late",
-)
-"""Where the system manager looks, highest priority first."""
-
-_TYPES = "service|socket|target|device|mount|automount|swap|timer|path|slice|scope|snapshot|busname"
-_UNIT_NAME = re.compile(
-    rf"(?P<prefix>[0-9A-Za-z:_.\\-]+)(?P<at>@(?P<instance>[0-9A-Za-z:_.\\@-]*))?"
-    rf"\.(?P<type>{_TYPES})"
-)
-_MAX_NAME = 255
 _MAX_ALIAS_STEPS = 8
-_ALIASABLE = frozenset({"service", "socket", "target", "device", "timer", "path"})
 _NULL = "/dev/null"
-
-
-def user_search_path(home: str, runtime_dir: str) -> tuple[str, ...]:
-    """Return where a user's own manager looks, highest priority first.
-
-    Args:
-        home: The user's home directory; the XDG directories are taken to be the usual ones.
-        runtime_dir: ``XDG_RUNTIME_DIR``, as a rule ``/run/user/UID``.
-    """
-    config, runtime = f"{home}/.config/systemd", f"{runtime_dir}/systemd"
-    return (
-        f"{config}/user.control",
-        f"{runtime}/user.control",
-        f"{runtime}/transient",
-        f"{runtime}/generator.early",
-        f"{config}/user",
-        "/etc/xdg/systemd/user",
-        "/etc/systemd/user",
-        f"{runtime}/user",
-        "/run/systemd/user",
-        f"{runtime}/generator",
-        f"{home}/.local/share/systemd/user",
-        "/usr/local/share/systemd/user",
-        "/usr/share/systemd/user",
-        "/usr/local/lib/systemd/user",
-        "/usr/lib/systemd/user",
-        "/lib/systemd/user",
-        f"{runtime}/generator.late",
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Name:
-    """A unit name, taken apart."""
-
-    full: str
-    prefix: str
-    at: bool
-    instance: str
-    type: str
-
-    @property
-    def is_template(self) -> bool:
-        return self.at and not self.instance
-
-    @property
-    def template(self) -> str:
-        return f"{self.prefix}@.{self.type}"
-
-    def instantiate(self, instance: str) -> str:
-        return f"{self.prefix}@{instance}.{self.type}"
-
-
-def _parse_name(text: str) -> _Name | None:
-    """Return the parts of a valid unit name."""
-    match = _UNIT_NAME.fullmatch(text) if len(text) <= _MAX_NAME else None
-    if match is None:
-        return None
-    return _Name(text, match["prefix"], bool(match["at"]), match["instance"] or "", match["type"])
 
 
 @dataclass(slots=True)
@@ -150,7 +74,7 @@ class UnitFileReader:
         found = {name for name in self._targets if self._is_unit(name)}
         for directory in self._directories:
             units = (name[:-2] for name in directory.entries if name.endswith(".d"))
-            found.update(u for u in units if self._is_unit(u) and not _is_prefix(u))
+            found.update(u for u in units if self._is_unit(u) and not is_prefix(u))
         return sorted({self._canonical(name) for name in found})
 
     def read(self, name: str) -> UnitConfig:
@@ -159,7 +83,7 @@ class UnitFileReader:
         Raises:
             CollectError: This cannot be the name of a unit.
         """
-        if _parse_name(name) is None:
+        if parse_name(name) is None:
             raise CollectError(
                 f"{name!r} is not the name of a unit",
                 hint="give it in full, for example api.service",
@@ -226,7 +150,7 @@ class UnitFileReader:
         targets: dict[str, str] = {}
         for directory in self._directories:
             for name, is_link in directory.entries.items():
-                parsed = None if name in directory.folders else _parse_name(name)
+                parsed = None if name in directory.folders else parse_name(name)
                 if parsed is None or name in targets:
                     continue
                 path = posixpath.join(directory.path, name)
@@ -235,23 +159,23 @@ class UnitFileReader:
                     targets[name] = target
         return targets
 
-    def _alias_target(self, path: str, name: _Name, tops: set[str]) -> str:
+    def _alias_target(self, path: str, name: UnitName, tops: set[str]) -> str:
         """Return what a symbolic link stands for: itself, another unit, or nothing."""
         top = self._resolve(posixpath.dirname(path))
         parent, target = posixpath.split(posixpath.join(top, self._root.link_target(path) or ""))
         if not _is_below(self._resolve(parent), tops):
             # A mask, or a unit file that lives elsewhere and is linked into the search path.
             return path
-        other = _parse_name(target)
-        return target if other and target != name.full and _may_alias(name, other) else ""
+        other = parse_name(target)
+        return target if other and target != name.full and may_alias(name, other) else ""
 
     def _index_aliases(self) -> dict[str, list[str]]:
         """Map each unit's own name to the aliases that lead to it."""
         aliases: dict[str, list[str]] = {}
         for name in sorted(self._targets):
             path = self._follow(name)
-            own, parsed = posixpath.basename(path), _parse_name(name)
-            template = _parse_name(own)
+            own, parsed = posixpath.basename(path), parse_name(name)
+            template = parse_name(own)
             if template and template.is_template and parsed and parsed.instance:
                 own = template.instantiate(parsed.instance)
             if path and own != name:
@@ -262,7 +186,7 @@ class UnitFileReader:
         """Return the path of the file that a name leads to over its aliases; empty if none."""
         for _ in range(_MAX_ALIAS_STEPS):
             target = self._targets.get(name, "")
-            if not target and (parsed := _parse_name(name)) and parsed.instance:
+            if not target and (parsed := parse_name(name)) and parsed.instance:
                 target = self._targets.get(parsed.template, "")
             if not target or target.startswith("/"):
                 return target
@@ -271,8 +195,8 @@ class UnitFileReader:
 
     def _canonical(self, name: str) -> str:
         """Return the name under which systemd knows a unit."""
-        parsed = _parse_name(name)
-        own = _parse_name(posixpath.basename(self._follow(name)))
+        parsed = parse_name(name)
+        own = parse_name(posixpath.basename(self._follow(name)))
         if own is None or parsed is None:
             return name
         if own.is_template and parsed.instance:
@@ -282,16 +206,16 @@ class UnitFileReader:
     def _all_names(self, name: str) -> list[str]:
         """Return a unit's own name, then its aliases."""
         names = [name, *self._aliases.get(name, ())]
-        parsed = _parse_name(name)
+        parsed = parse_name(name)
         if parsed and parsed.instance:
             for alias in self._aliases.get(parsed.template, ()):
-                template = _parse_name(alias)
+                template = parse_name(alias)
                 if template and template.is_template:
                     names.append(template.instantiate(parsed.instance))
         return list(dict.fromkeys(n for n in names if self._canonical(n) == name))
 
     def _is_unit(self, name: str) -> bool:
-        parsed = _parse_name(name)
+        parsed = parse_name(name)
         return parsed is not None and not parsed.is_template and bool(unit_section(name))
 
     # ---- files
@@ -362,42 +286,6 @@ def _drop_in_paths(folders: Iterable[tuple[str, list[str]]], hidden: list[Hidden
             else:
                 chosen[file] = path
     return [chosen[file] for file in sorted(chosen, key=os.fsencode)]
-
-
-def names_with_drop_ins(name: str) -> list[str]:
-    """Return the names whose drop-ins apply to a unit, most specific first.
-
-    The unit itself, its template, and both again for each prefix that ends in a dash:
-    ``a-b@1.service``, ``a-b@.service``, ``a-.service``, ``a-@1.service``, ``a-@.service``.
-    """
-    parsed = _parse_name(name)
-    if parsed is None:
-        return []
-    names = [name]
-    if parsed.instance:
-        names += names_with_drop_ins(parsed.template)
-    # A dash at the end is what a shortened prefix has; the next shorter one has another dash.
-    cut = parsed.prefix.removesuffix("-").rfind("-")
-    if cut > 0:
-        prefix = parsed.prefix[: cut + 1]
-        at = f"@{parsed.instance}" if parsed.instance else ""
-        names += names_with_drop_ins(f"{prefix}{at}.{parsed.type}")
-    return list(dict.fromkeys(names))
-
-
-def _may_alias(name: _Name, target: _Name) -> bool:
-    """Whether systemd lets a link of this name stand for that unit."""
-    if name.type != target.type or name.type not in _ALIASABLE:
-        return False
-    if name.instance and target.instance:
-        return name.instance == target.instance
-    same_kind = (name.at, name.is_template) == (target.at, target.is_template)
-    return same_kind or bool(name.instance and target.is_template)
-
-
-def _is_prefix(name: str) -> bool:
-    """Whether drop-ins of this name are for all units that begin so, not for one unit."""
-    return name.rpartition(".")[0].endswith("-") and name != "-.slice"
 
 
 def _is_below(path: str, tops: set[str]) -> bool:

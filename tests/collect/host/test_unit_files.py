@@ -10,11 +10,8 @@ from typing import Any
 import pytest
 
 from quota_advisor.collect.host.root import HostRoot
-from quota_advisor.collect.host.unit_files import (
-    SYSTEM_SEARCH_PATH,
-    UnitFileReader,
-    user_search_path,
-)
+from quota_advisor.collect.host.unit_files import UnitFileReader
+from quota_advisor.documents.systemd.names import SYSTEM_SEARCH_PATH, user_search_path
 from quota_advisor.errors import CollectError
 from quota_advisor.model.limit import Bandwidth, Missing
 from quota_advisor.model.unit import HiddenFile, UnitConfig

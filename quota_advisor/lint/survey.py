@@ -17,7 +17,7 @@ MAX_SETTINGS = 16
 
 
 @dataclass(slots=True)
-class Surroundings:
+class Survey:
     """What some documents say about others.
 
     Attributes:
@@ -39,7 +39,7 @@ class Surroundings:
         elif isinstance(document, ResourceQuota) and document.is_about_cpu:
             self.resource_quotas.append(document)
 
-    def add(self, other: Surroundings) -> None:
+    def add(self, other: Survey) -> None:
         """Take in what was found elsewhere."""
         self.limit_ranges += other.limit_ranges
         self.resource_quotas += other.resource_quotas
