@@ -1,1 +1,4 @@
-"""The ``audit`` verb: from the facts of a host to a report."""
+"""The ``audit`` verb: from the facts of a host to a report.
+
+``host`` watches a host or reads a snapshot; ``judge`` runs the rules over the facts.
+"""

@@ -11,15 +11,8 @@ import click
 import quota_advisor
 from quota_advisor.cli.options import Number, Output, output_options
 from quota_advisor.cli.streams import is_terminal, say
-from quota_advisor.errors import UsageError
 
 MAX_WINDOW_SEC = 86_400
-
-MIN_WINDOW_SEC = 0.1
-"""One period of the kernel's default; less shows nothing of throttling."""
-
-MIN_INTERVAL_SEC = 0.005
-"""The kernel accounts at ticks: between them a running thread looks like a peak."""
 
 
 @click.group("audit")
@@ -82,29 +75,26 @@ def host(  # noqa: PLR0913 - one parameter an option
     quota-advisor audit host --window 0 --format json
     quota-advisor audit host --root /host --save facts.json
     """  # noqa: D301 - click's mark for lines to keep
-    from quota_advisor.audit.judge import judge  # noqa: PLC0415
+    from quota_advisor.audit.host import audit_host  # noqa: PLC0415
     from quota_advisor.cli.output import check_outputs, exit_code, show  # noqa: PLC0415
-    from quota_advisor.collect.host.facts import Request, collect_host  # noqa: PLC0415
-    from quota_advisor.collect.host.root import HostRoot  # noqa: PLC0415
     from quota_advisor.rulebook.chosen import load_rulebook  # noqa: PLC0415
 
-    _check_window(window_sec, samples)
     check_outputs(output, *([] if save is None else [save]))
     rulebook = load_rulebook(output.select, output.ignore, output.config)
-    request = Request(
+    report = audit_host(
+        root=root,
         window_sec=window_sec,
         samples=samples,
-        adapter=adapter,
         user=user,
+        adapter=adapter,
+        rulebook=rulebook,
         on_progress=_progress if is_terminal(sys.stderr) else None,
     )
-    facts = collect_host(HostRoot(root), request)
-    if save is not None:
+    if save is not None and report.host is not None:
         from quota_advisor.model.snapshot import dump_snapshot  # noqa: PLC0415
         from quota_advisor.render.targets import write_file  # noqa: PLC0415
 
-        write_file(save, dump_snapshot(facts, quota_advisor.__version__))
-    report = judge(facts, rulebook, "audit host")
+        write_file(save, dump_snapshot(report.host.facts, quota_advisor.__version__))
     show(report, output)
     return exit_code(report, output, rulebook.config)
 
@@ -114,36 +104,15 @@ def host(  # noqa: PLR0913 - one parameter an option
 @output_options
 def snapshot(*, output: Output, file: Path) -> int:
     """Judge a snapshot that audit host --save wrote, here or on another machine."""
-    from quota_advisor.audit.judge import judge  # noqa: PLC0415
+    from quota_advisor.audit.host import judge_snapshot  # noqa: PLC0415
     from quota_advisor.cli.output import check_outputs, exit_code, show  # noqa: PLC0415
-    from quota_advisor.collect.host.legible import legible  # noqa: PLC0415
-    from quota_advisor.model.snapshot import load_snapshot  # noqa: PLC0415
     from quota_advisor.rulebook.chosen import load_rulebook  # noqa: PLC0415
 
     check_outputs(output)
     rulebook = load_rulebook(output.select, output.ignore, output.config)
-    report = judge(legible(load_snapshot(file)), rulebook, "audit snapshot")
+    report = judge_snapshot(file, rulebook=rulebook)
     show(report, output)
     return exit_code(report, output, rulebook.config)
-
-
-def _check_window(window_sec: float, samples: int | None) -> None:
-    """Refuse what would only look like a measurement.
-
-    Raises:
-        UsageError: The window, or a sampling window in it, is too short.
-    """
-    if 0 < window_sec < MIN_WINDOW_SEC:
-        raise UsageError(
-            f"--window {window_sec:g} is too short to see a throttled period",
-            hint=f"{MIN_WINDOW_SEC:g} or more, or 0 for the totals",
-        )
-    most = int(window_sec / MIN_INTERVAL_SEC)
-    if samples is not None and window_sec and samples > most:
-        raise UsageError(
-            f"--samples {samples} in {window_sec:g} s are closer together than the kernel accounts",
-            hint=f"{most} at most in this window, one in {MIN_INTERVAL_SEC * 1000:g} ms",
-        )
 
 
 def _progress(elapsed_sec: float, total_sec: float) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 import contextlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from quota_advisor import checks
@@ -27,7 +27,7 @@ from quota_advisor.model.manifest import (
     Pod,
 )
 from quota_advisor.model.suppression import Suppression
-from quota_advisor.rulebook.catalogue import Catalog
+from quota_advisor.rulebook.chosen import Rulebook
 from quota_advisor.rulebook.engine import Plan, Scope, run
 from quota_advisor.rulebook.settings import Config, apply_config, overridden
 
@@ -41,36 +41,23 @@ MAX_REMARKS = 200
 """Remarks about one file as a text; a hostile one could ask for as many as it has bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """The rules to run, as the user set them.
-
-    Attributes:
-        catalog: Rules that the command line leaves.
-        keep: Rules that it asks for by name.
-        config: The configuration.
-        verbose: Keep each thing that could not be judged, not one of a kind.
-    """
-
-    catalog: Catalog
-    keep: tuple[str, ...]
-    config: Config
-    verbose: bool
-
-
 class Judge:
     """Judges chunks; one for each process.
 
     Args:
-        settings: The rules to run.
+        rulebook: The rules to run.
         context: What is known besides the files.
         held_bytes: What it may hold of files between looking at them and judging them.
+        verbose: Keep each thing that could not be judged, not one of a kind.
     """
 
-    def __init__(self, settings: Settings, context: LintContext, held_bytes: int) -> None:
-        self._settings = settings
+    def __init__(
+        self, rulebook: Rulebook, context: LintContext, held_bytes: int, *, verbose: bool
+    ) -> None:
+        self._rulebook = rulebook
+        self._verbose = verbose
         self._context = context
-        self._overrides = _override_patterns(settings.config)
+        self._overrides = _override_patterns(rulebook.config)
         self._plans: dict[tuple[int, ...], Plan] = {}
         self._kept: tuple[Chunk, list[Document]] | None = None
         self._held: dict[int, bytes] = {}
@@ -126,14 +113,14 @@ class Judge:
                 self._judge_chunk(chunk, read_chunk(chunk) if data is None else data, outcome)
             except Exception as error:  # noqa: BLE001 - one file must not stop the others
                 outcome.add_problem(chunk.file.path, error)
-        if not self._settings.verbose:
+        if not self._verbose:
             outcome.results.skipped = one_of_a_kind(outcome.results.skipped)
         return outcome
 
     def _judge_chunk(self, chunk: Chunk, data: bytes, outcome: Outcome) -> None:
         scopes = self.scopes(chunk, data, self._read(chunk, data), outcome)
         if scopes:
-            config = self._settings.config
+            config = self._rulebook.config
             extend(outcome.results, run(scopes, self.plan(chunk.file.path), config))
 
     def scopes(
@@ -162,7 +149,7 @@ class Judge:
             Scope(SameLimit(limit, tuple(sorted(names)), location_of(min(names.values()))))
             for limit, names in sorted(outcome.tally.limits.items())
         ]
-        extend(outcome.results, run(scopes, self.plan(""), self._settings.config))
+        extend(outcome.results, run(scopes, self.plan(""), self._rulebook.config))
 
     def _scopes(self, document: Document) -> Iterator[Scope]:
         match document:
@@ -183,15 +170,15 @@ class Judge:
     @property
     def config(self) -> Config:
         """The configuration."""
-        return self._settings.config
+        return self._rulebook.config
 
     def plan(self, path: str) -> Plan:
         """Return the rules for a file: overrides for its path included."""
         key = tuple(i for i, patterns in enumerate(self._overrides) if patterns.covers_file(path))
         if key not in self._plans:
-            config = self._settings.config
+            config = self._rulebook.config
             own = overridden(config, (config.overrides[i] for i in key)) if key else config
-            rules = apply_config(self._settings.catalog, own, keep=self._settings.keep)
+            rules = apply_config(self._rulebook.chosen, own, keep=self._rulebook.select)
             self._plans[key] = checks.plan(rules)
         return self._plans[key]
 

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 from quota_advisor.checkout.chunks import Chunk, chunks
 from quota_advisor.checkout.inputs import FileKind, InputFile, Inputs, reason
 from quota_advisor.documents.compose.recognise import OVERRIDE_NAMES
-from quota_advisor.lint.judge import HELD_BYTES, Judge, Settings
+from quota_advisor.lint.judge import HELD_BYTES, Judge
 from quota_advisor.lint.outcome import Outcome, one_of_a_kind
 from quota_advisor.lint.survey import Survey
 from quota_advisor.model.finding import Finding
 from quota_advisor.model.lint import LintContext
 from quota_advisor.model.problem import Problem
 from quota_advisor.model.report import Report
+from quota_advisor.rulebook.chosen import Rulebook
 
 if TYPE_CHECKING:
     from quota_advisor.checkout.compose_projects import Project
@@ -35,14 +36,17 @@ class Linted:
     units: tuple[UnitConfig, ...]
 
 
-def lint(inputs: Inputs, settings: Settings, context: LintContext, jobs: int) -> Linted:
+def judge_inputs(
+    inputs: Inputs, rulebook: Rulebook, context: LintContext, *, jobs: int, verbose: bool = False
+) -> Linted:
     """Judge every file.
 
     Args:
         inputs: What was found.
-        settings: The rules to run.
+        rulebook: The rules to run.
         context: What the user told.
         jobs: Most processes to use; small inputs use one.
+        verbose: Keep each thing that could not be judged, not one of a kind.
 
     Raises:
         CollectError: A worker process ended before its work was done.
@@ -50,7 +54,7 @@ def lint(inputs: Inputs, settings: Settings, context: LintContext, jobs: int) ->
     outcome = Outcome()
     work = list(_cut(inputs.files, outcome))
     jobs = min(jobs, len(work)) if sum(chunk.size for chunk in work) > SMALL_BYTES else 1
-    judge = Judge(settings, context, HELD_BYTES // max(jobs, 1))
+    judge = Judge(rulebook, context, HELD_BYTES // max(jobs, 1), verbose=verbose)
     projects: list[Project] = []
 
     def settle(survey: Survey) -> None:
@@ -71,7 +75,7 @@ def lint(inputs: Inputs, settings: Settings, context: LintContext, jobs: int) ->
         _judge_projects(projects, judge, outcome)
         units = _judge_units(inputs.files, judge, outcome)
     judge.judge_tally(outcome)
-    return Linted(_report(inputs, outcome, settings), units)
+    return Linted(_report(inputs, outcome, verbose=verbose), units)
 
 
 @contextlib.contextmanager
@@ -129,7 +133,7 @@ def _problem(file: InputFile, error: OSError) -> Problem:
     return Problem(subject=file.path, reason=reason(error))
 
 
-def _report(inputs: Inputs, outcome: Outcome, settings: Settings) -> Report:
+def _report(inputs: Inputs, outcome: Outcome, *, verbose: bool) -> Report:
     """Return everything in the order of the files, whichever process it came from."""
     order = {file.path: index for index, file in enumerate(inputs.files)}
 
@@ -143,7 +147,7 @@ def _report(inputs: Inputs, outcome: Outcome, settings: Settings) -> Report:
     results.suppressed.sort(key=lambda s: place(s.finding))
     results.skipped.sort(key=lambda s: (s.rule, s.subject.name, s.reason))
     results.errors.sort(key=lambda e: (e.rule, e.subject.name, e.error))
-    if not settings.verbose:
+    if not verbose:
         results.skipped = one_of_a_kind(results.skipped)
     problems = (*inputs.problems, *sorted(outcome.problems, key=lambda p: order[p.subject]))
     notes = (*inputs.notes, *sorted(outcome.notes))

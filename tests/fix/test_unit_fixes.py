@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import stat
 from pathlib import Path
 
@@ -174,9 +175,7 @@ def test_a_drop_in_for_several_units_is_fixed_where_all_agree(lint: Lint, tmp_pa
 def test_a_stream_cannot_be_fixed_but_previewed(
     lint: Lint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from quota_advisor.cli import lint as module  # noqa: PLC0415
-
-    monkeypatch.setattr(module, "_read_stdin", lambda: b"[Service]\nCPUQuota=050%\n")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"[Service]\nCPUQuota=050%\n")))
     assert lint("-", "--fix").code == 1
 
 

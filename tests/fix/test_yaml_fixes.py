@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import re
 import stat
 from collections import Counter
@@ -184,9 +185,7 @@ def test_units_quadlets_and_manifests_are_fixed_together(lint: Lint, tmp_path: P
 
 
 def test_a_stream_is_left_alone(lint: Lint, monkeypatch: pytest.MonkeyPatch) -> None:
-    from quota_advisor.cli import lint as module  # noqa: PLC0415
-
-    monkeypatch.setattr(module, "_read_stdin", POD.encode)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(POD.encode())))
     done = lint("-", "--fix")
     assert (done.code, "fixed" in done.err) == (1, False)
 

@@ -10,13 +10,13 @@ import pytest
 import yaml
 
 from quota_advisor.checkout.inputs import discover
-from quota_advisor.lint.judge import Settings
-from quota_advisor.lint.run import lint
+from quota_advisor.lint.run import judge_inputs
 from quota_advisor.model.finding import Finding, Severity
 from quota_advisor.model.lint import ComposeCase, LimitsPolicy, LintContext, PodCase, SameLimit
 from quota_advisor.model.manifest import DocumentNote, KubeletConfig, Quadlet
 from quota_advisor.model.report import Results
 from quota_advisor.rulebook.catalogue import Catalog, load_catalog
+from quota_advisor.rulebook.chosen import Rulebook
 from quota_advisor.rulebook.engine import CHECKS, COUNTERPARTS
 from quota_advisor.rulebook.settings import Config
 
@@ -92,10 +92,10 @@ def judge(path: Path, case: Case, rules: Catalog) -> Results:
         node_millicores=None if case.node_cpus is None else round(case.node_cpus * 1000),
         kubernetes_version=None if version is None else (version[0], version[1]),
     )
-    settings = Settings(catalog=rules, keep=(), config=Config(), verbose=True)
+    rulebook = Rulebook(rules, Config(), rules)
     inputs = discover([str(input_of(path))])
     assert inputs.files, f"{path.name}: nothing to judge"
-    linted = lint(inputs, settings, context, jobs=1)
+    linted = judge_inputs(inputs, rulebook, context, jobs=1, verbose=True)
     assert not linted.report.problems
     return linted.report.results
 
