@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quota_advisor.audit.judge import judge
+from quota_advisor.collect.host.legible import legible
 from quota_advisor.errors import UsageError
+from quota_advisor.model.snapshot import load_snapshot
 from quota_advisor.rulebook.chosen import Rulebook, load_rulebook
 
 if TYPE_CHECKING:
@@ -77,9 +79,6 @@ def judge_snapshot(file: Path | str, *, rulebook: Rulebook | None = None) -> Rep
         ConfigError: The configuration file is malformed.
         SnapshotError: The file cannot be read, is no snapshot, or is of another version.
     """
-    from quota_advisor.collect.host.legible import legible  # noqa: PLC0415
-    from quota_advisor.model.snapshot import load_snapshot  # noqa: PLC0415
-
     rulebook = rulebook or load_rulebook()
     return judge(legible(load_snapshot(Path(file))), rulebook, "audit snapshot")
 

@@ -9,8 +9,13 @@ from typing import Literal
 import click
 
 import quota_advisor
+from quota_advisor.audit.host import audit_host, judge_snapshot
 from quota_advisor.cli.options import Number, Output, output_options
+from quota_advisor.cli.output import check_outputs, exit_code, show
 from quota_advisor.cli.streams import is_terminal, say
+from quota_advisor.model.snapshot import dump_snapshot
+from quota_advisor.render.targets import write_file
+from quota_advisor.rulebook.chosen import load_rulebook
 
 MAX_WINDOW_SEC = 86_400
 
@@ -75,10 +80,6 @@ def host(  # noqa: PLR0913 - one parameter an option
     quota-advisor audit host --window 0 --format json
     quota-advisor audit host --root /host --save facts.json
     """  # noqa: D301 - click's mark for lines to keep
-    from quota_advisor.audit.host import audit_host  # noqa: PLC0415
-    from quota_advisor.cli.output import check_outputs, exit_code, show  # noqa: PLC0415
-    from quota_advisor.rulebook.chosen import load_rulebook  # noqa: PLC0415
-
     check_outputs(output, *([] if save is None else [save]))
     rulebook = load_rulebook(output.select, output.ignore, output.config)
     report = audit_host(
@@ -91,9 +92,6 @@ def host(  # noqa: PLR0913 - one parameter an option
         on_progress=_progress if is_terminal(sys.stderr) else None,
     )
     if save is not None and report.host is not None:
-        from quota_advisor.model.snapshot import dump_snapshot  # noqa: PLC0415
-        from quota_advisor.render.targets import write_file  # noqa: PLC0415
-
         write_file(save, dump_snapshot(report.host.facts, quota_advisor.__version__))
     show(report, output)
     return exit_code(report, output, rulebook.config)
@@ -104,10 +102,6 @@ def host(  # noqa: PLR0913 - one parameter an option
 @output_options
 def snapshot(*, output: Output, file: Path) -> int:
     """Judge a snapshot that audit host --save wrote, here or on another machine."""
-    from quota_advisor.audit.host import judge_snapshot  # noqa: PLC0415
-    from quota_advisor.cli.output import check_outputs, exit_code, show  # noqa: PLC0415
-    from quota_advisor.rulebook.chosen import load_rulebook  # noqa: PLC0415
-
     check_outputs(output)
     rulebook = load_rulebook(output.select, output.ignore, output.config)
     report = judge_snapshot(file, rulebook=rulebook)

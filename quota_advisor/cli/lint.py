@@ -10,9 +10,12 @@ import click
 
 from quota_advisor.cli import EXIT_BLIND
 from quota_advisor.cli.options import Output, output_options
+from quota_advisor.cli.output import exit_code, parse_formats, show
+from quota_advisor.lint import Linter, Request
+from quota_advisor.lint.linter import DEFAULT_JOBS
+from quota_advisor.rulebook.chosen import load_rulebook
 
 if TYPE_CHECKING:
-    from quota_advisor.lint import Linter
     from quota_advisor.lint.run import Linted
     from quota_advisor.model.report import Report
 
@@ -33,7 +36,7 @@ MAX_JOBS = 64
 @click.option(
     "--jobs",
     type=click.IntRange(1, MAX_JOBS),
-    help="Most processes to use.  [default: one a CPU, at most 4]",
+    help=f"Most processes to use.  [default: one a CPU, at most {DEFAULT_JOBS}]",
 )
 @click.option(
     "--limits",
@@ -81,10 +84,6 @@ def command(
     helm template . | quota-advisor lint - --stdin-name chart.yaml
     quota-advisor lint --diff units/
     """  # noqa: D301 - click's mark for lines to keep
-    from quota_advisor.cli.output import exit_code, parse_formats, show  # noqa: PLC0415
-    from quota_advisor.lint import Linter, Request  # noqa: PLC0415
-    from quota_advisor.rulebook.chosen import load_rulebook  # noqa: PLC0415
-
     parse_formats(output.formats)
     if fix and diff:
         raise click.UsageError("--diff shows what --fix would do: give one of them")
