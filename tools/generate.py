@@ -25,9 +25,6 @@ from quota_advisor.rulebook.catalogue import COMPILED, Rule, compiled_rulebook, 
 from quota_advisor.rulebook.settings_file import ConfigFile
 
 TOP = Path(__file__).resolve().parent.parent
-FIXTURES = ("rules", "lint_rules")
-"""Cases of a rule: facts of a host, or files as they would be linted."""
-
 SCHEMAS: dict[str, type[pydantic.BaseModel]] = {
     "report-v1": ReportV1,
     "snapshot-v1": Snapshot,
@@ -93,11 +90,12 @@ def rule_page(rule: Rule) -> str:
             for name, option in rule.options.items()
         ]
         lines.append("")
-    examples = [path for tree in FIXTURES for path in cases(TOP / "tests" / tree / rule.id)]
+    examples = cases(TOP / "tests" / "rules" / rule.id)
     if examples:
         lines += ["## Examples", "", "Each is a test of this rule.", ""]
         lines += [
-            f"- [{path.stem.replace('-', ' ')}](../../{path.relative_to(TOP)})" for path in examples
+            f"- [{path.name.partition('.')[0].replace('-', ' ')}](../../{path.relative_to(TOP)})"
+            for path in examples
         ]
         lines.append("")
     if rule.references:

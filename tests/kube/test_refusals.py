@@ -26,10 +26,10 @@ from quota_advisor.rulebook.catalogue import load_catalog
 from quota_advisor.rulebook.engine import Scope, run
 from quota_advisor.rulebook.settings import Config
 from tests.kube.api import Answer, Api, build
+from tests.rules.cases import cases
 
 pytestmark = pytest.mark.kube
 
-FIXTURES = Path(__file__).parents[1] / "lint_rules"
 RESOURCES = {
     "Pod": ("/api/v1", "pods"),
     "ReplicationController": ("/api/v1", "replicationcontrollers"),
@@ -141,9 +141,9 @@ def _refused(case: PodCase) -> tuple[str, ...]:
 
 
 FILES = [
-    path
-    for path in sorted(FIXTURES.glob("*/*.yaml"))
-    if ".expect." not in path.name and read(path).pods
+    case.judged
+    for case in cases()
+    if case.judged.suffix == ".yaml" and not case.is_host and read(case.judged).pods
 ]
 
 

@@ -19,13 +19,12 @@ from quota_advisor.rulebook.catalogue import load_catalog
 from quota_advisor.rulebook.chosen import Rulebook
 from quota_advisor.rulebook.engine import CHECKS
 from quota_advisor.rulebook.settings import Config
-from tests.rules.facts import host_facts, read_case
-
-RULES = Path(__file__).parents[1] / "rules"
+from tests.rules.cases import FACTS, TREE
+from tests.rules.facts import host_facts, read_facts
 
 
 def facts_of(case: str, directory: Path) -> HostFacts:
-    return host_facts(read_case(RULES / f"{case}.yaml"), directory)
+    return host_facts(read_facts(TREE / f"{case}{FACTS}"), directory)
 
 
 def judged(facts: HostFacts) -> Results:
@@ -41,8 +40,8 @@ def stored(facts: HostFacts, directory: Path) -> Path:
 def cases() -> list[str]:
     """Return the cases of rules about hosts; each brings other facts."""
     rules = [id_ for id_, (subject, _) in CHECKS.items() if subject in (Host, Workload)]
-    paths = (path for rule in rules for path in RULES.glob(f"{rule}/*.yaml"))
-    return sorted(f"{path.parent.name}/{path.stem}" for path in paths)
+    paths = (path for rule in rules for path in TREE.glob(f"{rule}/*{FACTS}"))
+    return sorted(f"{path.parent.name}/{path.name.removesuffix(FACTS)}" for path in paths)
 
 
 @pytest.mark.parametrize("case", cases())

@@ -14,9 +14,9 @@ from quota_advisor.model.unit import UnitConfig, UnitProperties
 from quota_advisor.model.unit_kind import unit_kind
 from quota_advisor.model.workload import Host, Workload, ancestor_paths, join
 from tests.rules.facts import (
-    Case,
     CgroupCase,
     ContainerCase,
+    Facts,
     NodeCase,
     UnitCase,
     host_facts,
@@ -37,10 +37,8 @@ def joined(
     files: Mapping[str, str] | None = None,
     cpus: int = 8,
 ) -> Host:
-    case = Case(
-        node=NodeCase(cpus=cpus), cgroups=cgroups, units=units or {}, files=files or {}, expect=()
-    )
-    return join(host_facts(case, directory))
+    facts = Facts(node=NodeCase(cpus=cpus), cgroups=cgroups, units=units or {}, files=files or {})
+    return join(host_facts(facts, directory))
 
 
 def at(host: Host, path: str) -> Workload:

@@ -13,9 +13,9 @@ from quota_advisor.render.columns import COLUMNS, table_rows
 from quota_advisor.render.table import render
 from quota_advisor.render.view import View
 from tests.rules.facts import (
-    Case,
     CgroupCase,
     DemandCase,
+    Facts,
     NodeCase,
     UnitCase,
     WindowCase,
@@ -103,12 +103,11 @@ def test_findings_follow_the_order_of_the_table() -> None:
 def test_the_configured_limit_is_shown_where_it_is_not_the_live_one(
     tmp_path: Path, live: str | None, quota: str, *, shown: bool
 ) -> None:
-    case = Case(
+    facts = Facts(
         cgroups={} if live is None else {"/api.service": CgroupCase(limit=live)},
         units={"api.service": UnitCase(quota=quota)},
-        expect=(),
     )
-    host = join(host_facts(case, tmp_path))
+    host = join(host_facts(facts, tmp_path))
     headings, _ = table_rows(host, Results(), wide=False, everything=True)
     assert ("CONFIGURED" in headings) is shown
 
@@ -119,8 +118,8 @@ def test_the_table_keeps_to_the_width_of_the_terminal(tmp_path: Path, width: int
     window = WindowCase(periods=3000, throttled_periods=2000)
     group = CgroupCase(limit="50000 100000", demand=demand, window=window)
     name = f"a-unit-{'of-a-long-name-' * 5}.service"
-    case = Case(cgroups={f"/{name}": group}, units={name: UnitCase(quota="80%")}, expect=())
-    host = join(host_facts(case, tmp_path))
+    facts = Facts(cgroups={f"/{name}": group}, units={name: UnitCase(quota="80%")})
+    host = join(host_facts(facts, tmp_path))
     text = render(Report(command="test", host=host, results=Results()), View(width=width))
     table = text.split("\n\n")[1].splitlines()
     assert "CONFIGURED" in table[0]

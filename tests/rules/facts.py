@@ -1,4 +1,4 @@
-"""Cases of the rules in short form, made into facts of a host.
+"""Facts in short form, made into the facts of a host.
 
 The base is a plain machine: 8 CPUs at 250 Hz, kernel 6.12, cgroup v2, nothing isolated. A key that
 no field here names is an error, so that a typing mistake cannot make a case pass for nothing.
@@ -26,7 +26,6 @@ from quota_advisor.model.cgroup import (
     Demand,
     Engine,
 )
-from quota_advisor.model.finding import Severity
 from quota_advisor.model.host import HostFacts, Observation
 from quota_advisor.model.limit import Bandwidth, CpuLimit, Missing, Unlimited, Unset
 from quota_advisor.model.node import (
@@ -165,27 +164,12 @@ class UnitCase(_Short):
     delegate: bool = False
 
 
-class Expected(_Short):
-    """One finding: texts are parts of the real ones."""
-
-    severity: Annotated[Severity, pydantic.BeforeValidator(Severity)]
-    subject: str
-    message: str
-    cgroup: str | None = None
-    file: str | None = None
-    line: int | None = None
-    column: int | None = None
-    evidence: str | None = None
-    recommendation: str | None = None
-
-
-class Case(_Short):
-    """One case file.
+class Facts(_Short):
+    """The facts of one host.
 
     Attributes:
+        files: Unit files to write, by path.
         links: Symbolic links to make, path to target.
-        also: Rules that run beside the one under test; only the findings of that one count.
-        skips: The rule must say that it could not judge something; without it, it must not.
     """
 
     node: NodeCase = NodeCase()
@@ -193,19 +177,14 @@ class Case(_Short):
     units: Mapping[str, UnitCase] = {}
     files: Mapping[str, str] = {}
     links: Mapping[str, str] = {}
-    also: tuple[str, ...] = ()
-    skips: bool = False
-    expect: tuple[Expected, ...]
 
 
-def read_case(path: Path) -> Case:
-    """Return the case in a file, which opens with a comment that says why it exists."""
-    text = path.read_text(encoding="utf-8")
-    assert text.startswith("# "), f"{path.name}: the first line says why the case exists"
-    return Case.model_validate(yaml.safe_load(text))
+def read_facts(path: Path) -> Facts:
+    """Return the facts in a file."""
+    return Facts.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
 
 
-def host_facts(case: Case, directory: Path) -> HostFacts:
+def host_facts(facts: Facts, directory: Path) -> HostFacts:
     """Return a case's facts; its unit files are written into a directory and really read."""
     return HostFacts(
         hostname="host",
@@ -215,15 +194,15 @@ def host_facts(case: Case, directory: Path) -> HostFacts:
             interval_usec=100_000,
             samples=101,
         ),
-        node=_node(case.node),
-        cgroups=tuple(_cgroups(case.cgroups)),
-        units=tuple(_units(case, directory)),
+        node=_node(facts.node),
+        cgroups=tuple(_cgroups(facts.cgroups)),
+        units=tuple(_units(facts, directory)),
     )
 
 
 def host_facts_of(node: NodeCase, cgroups: Mapping[str, CgroupCase]) -> HostFacts:
     """Return the facts of a host without units."""
-    return host_facts(Case(node=node, cgroups=cgroups, expect=()), Path("/nonexistent"))
+    return host_facts(Facts(node=node, cgroups=cgroups), Path("/nonexistent"))
 
 
 def _node(case: NodeCase) -> NodeFacts:
@@ -377,23 +356,23 @@ def _cgroup_sources(path: str, case: CgroupCase) -> list[Source]:
     ]
 
 
-def _units(case: Case, directory: Path) -> list[UnitFacts]:
-    _write(case, directory)
+def _units(facts: Facts, directory: Path) -> list[UnitFacts]:
+    _write(facts, directory)
     reader = UnitFileReader(HostRoot(directory))
-    names = sorted({*reader.names(), *case.units})
-    facts = [
-        UnitFacts(name=n, properties=_properties(case, n), config=_read(reader, n)) for n in names
+    names = sorted({*reader.names(), *facts.units})
+    found = [
+        UnitFacts(name=n, properties=_properties(facts, n), config=_read(reader, n)) for n in names
     ]
     assert not reader.problems
-    return facts
+    return found
 
 
-def _write(case: Case, directory: Path) -> None:
-    for path, text in case.files.items():
+def _write(facts: Facts, directory: Path) -> None:
+    for path, text in facts.files.items():
         place = directory / path.lstrip("/")
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(text.encode())
-    for path, target in case.links.items():
+    for path, target in facts.links.items():
         place = directory / path.lstrip("/")
         place.parent.mkdir(parents=True, exist_ok=True)
         place.symlink_to(target)
@@ -404,11 +383,11 @@ def _read(reader: UnitFileReader, name: str) -> UnitConfig | Missing:
     return config if config.files else Missing(reason=f"{name} has no file")
 
 
-def _properties(case: Case, name: str) -> UnitProperties | Missing:
-    unit = case.units.get(name)
+def _properties(facts: Facts, name: str) -> UnitProperties | Missing:
+    unit = facts.units.get(name)
     if unit is None:
         return Missing(reason="no manager was asked")
-    found = [path for path in case.cgroups if posixpath.basename(path) == name]
+    found = [path for path in facts.cgroups if posixpath.basename(path) == name]
     group = unit.control_group
     if group is None:
         group = found[0] if found else ""

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("way")
 
 HANG_SEC = 10
 
-FIXTURES = Path(__file__).parents[2] / "lint_rules" / "met-in-practice"
+FIXTURES = Path(__file__).parents[2] / "rules" / "met-in-practice"
 
 
 def fixture(name: str) -> list[Pod]:

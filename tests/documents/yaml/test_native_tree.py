@@ -76,7 +76,7 @@ def generator() -> ModuleType:
     return module
 
 
-IN_PRACTICE = Path(__file__).parents[2] / "lint_rules" / "met-in-practice"
+IN_PRACTICE = Path(__file__).parents[2] / "rules" / "met-in-practice"
 CUSTOM = [
     document
     for path in sorted(IN_PRACTICE.glob("*.yaml"))
