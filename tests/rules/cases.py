@@ -6,6 +6,7 @@ short form, everything else is a file, or a directory of files, that lint reads.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -144,20 +145,28 @@ def results_of(case: Case, rules: Catalog, directory: Path) -> Results:
     Args:
         case: The case.
         rules: The rules.
-        directory: Where unit files of a host are written, to be really read.
+        directory: Where unit files of a host are written, to be really read, and files for lint
+            lie in a repository of their own: that of the project has no part in any case.
     """
     rulebook = Rulebook(rules, Config(), chosen=rules)
     if case.is_host:
         return judge(host_facts(read_facts(case.judged), directory), rulebook, "test").results
-    inputs = discover([_as_named(case.judged)])
+    inputs = discover([_as_given(_in_repository(case.judged, directory))])
     assert inputs.files, f"{case.judged}: nothing to judge"
     linted = judge_inputs(inputs, rulebook, case.read().context, jobs=1, verbose=True)
     assert not linted.report.problems
     return linted.report.results
 
 
-def _as_named(path: Path) -> str:
-    """Return a path as somebody who stands in the directory of the rule would give it."""
+def _in_repository(path: Path, top: Path) -> Path:
+    (top / ".git").mkdir(exist_ok=True)
+    if path.is_dir():
+        return Path(shutil.copytree(path, top / path.name))
+    return Path(shutil.copy(path, top))
+
+
+def _as_given(path: Path) -> str:
+    """Return a path as somebody who stands in the working directory would give it."""
     here = Path.cwd()
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
