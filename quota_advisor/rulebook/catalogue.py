@@ -13,6 +13,7 @@ import re
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,20 @@ COMPILED = Path(__file__).with_name("compiled.json")
 """All rules in one file; made by ``tools/generate.py``."""
 
 _KEBAB = re.compile("[a-z0-9]+(-[a-z0-9]+)*")
+
+
+class AppliesTo(StrEnum):
+    """What a rule judges, in the words of those who have it."""
+
+    HOSTS = "hosts"
+    WORKLOADS = "workloads"
+    UNITS = "units"
+    QUADLETS = "quadlets"
+    PODS = "pods"
+    KUBELETS = "kubelet configuration"
+    COMPOSE_SERVICES = "compose services"
+    DOCUMENTS = "documents"
+    SUPPRESSIONS = "suppression comments"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +64,8 @@ class Rule:
         severity: Severity of its findings unless the check or the configuration says otherwise.
         confidence: How sure a finding is.
         since: Version that brought the rule.
+        applies_to: What it judges.
+        fixable: ``lint --fix`` mends some of its findings.
         options: Thresholds.
         why: Why the finding matters.
         fix: What to do about it, in words; numbers come from the check.
@@ -62,6 +79,8 @@ class Rule:
     severity: Severity
     confidence: Confidence
     since: str
+    applies_to: tuple[AppliesTo, ...]
+    fixable: bool = False
     options: Mapping[str, RuleOption] = field(default_factory=dict)
     why: str
     fix: str
@@ -153,15 +172,17 @@ def _rule(data: Any) -> Rule:
         fields[name] = _text(fields[name], name)
     if _KEBAB.fullmatch(fields["id"]) is None:
         raise ValueError(f"id: {fields['id']!r} is not in lower case with dashes")
+    if not isinstance(fields.get("fixable", False), bool):
+        raise ValueError("fixable: neither true nor false")  # noqa: TRY004 - one type for all
+    if not fields["applies_to"]:
+        raise ValueError("applies_to: empty")
     options = _mapping(fields.get("options", {}), "options")
-    references = fields.get("references", [])
-    if not isinstance(references, list):
-        raise ValueError("references: not a list")  # noqa: TRY004 - one type for all
     fields |= {
         "severity": Severity(fields["severity"]),
         "confidence": Confidence(fields["confidence"]),
         "options": {name: _option(option, name) for name, option in options.items()},
-        "references": tuple(_text(text, "references") for text in references),
+        "applies_to": tuple(map(AppliesTo, _texts(fields, "applies_to"))),
+        "references": tuple(_texts(fields, "references")),
     }
     return Rule(**fields)
 
@@ -200,9 +221,16 @@ def _text(data: Any, place: str) -> str:
     return data.strip()
 
 
+def _texts(fields: Mapping[str, Any], name: str) -> list[str]:
+    found = fields.get(name, [])
+    if not isinstance(found, list):
+        raise ValueError(f"{name}: not a list")  # noqa: TRY004 - one type for all
+    return [_text(text, name) for text in found]
+
+
 _TEXTS = ("id", "title", "since", "why", "fix", "silent")
-_FIELDS = {*_TEXTS, "severity", "confidence"}
-_OPTIONAL = {"options", "references"}
+_FIELDS = {*_TEXTS, "severity", "confidence", "applies_to"}
+_OPTIONAL = {"fixable", "options", "references"}
 
 
 def with_overrides(rule: Rule, *, severity: Severity | None, options: Mapping[str, float]) -> Rule:

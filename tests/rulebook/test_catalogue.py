@@ -36,6 +36,7 @@ GOOD: Mapping[str, Any] = {
     "severity": "warning",
     "confidence": "high",
     "since": "0.1.0",
+    "applies_to": ["pods"],
     "options": {"max_ratio": {"default": 0.5, "unit": "ratio", "help": "More is too much."}},
     "why": "It matters.",
     "fix": "Change it.",
@@ -184,6 +185,10 @@ def test_a_good_rule_is_read_as_written(tmp_path: Path) -> None:
         ({"silent": None}, "silent"),
         ({"id": "Too_Slow"}, "id"),
         ({"references": "kernel"}, "references"),
+        ({"applies_to": "pods"}, "applies_to"),
+        ({"applies_to": ["planets"]}, "planets"),
+        ({"applies_to": []}, "applies_to"),
+        ({"fixable": "yes"}, "fixable"),
         ({"options": []}, "options"),
         ({"options": {"max_ratio": {"default": 0.5, "unit": "ratio"}}}, "options.max_ratio"),
         (
@@ -205,7 +210,9 @@ def test_a_bad_field_is_told_with_its_file(
     assert told in raised.value.what
 
 
-@pytest.mark.parametrize("field", ["id", "title", "severity", "confidence", "why", "fix", "silent"])
+@pytest.mark.parametrize(
+    "field", ["id", "title", "severity", "confidence", "applies_to", "why", "fix", "silent"]
+)
 def test_a_missing_field_is_told_with_its_file(tmp_path: Path, field: str) -> None:
     with pytest.raises(CatalogError, match=rf"^too-slow\.yaml: .*{field}"):
         load_rule(write_rule(tmp_path, {k: v for k, v in GOOD.items() if k != field}))

@@ -15,7 +15,7 @@ from quota_advisor.model.source import Location
 from quota_advisor.model.suppression import Suppression
 from quota_advisor.model.unit import UnitConfig
 from quota_advisor.rulebook import engine
-from quota_advisor.rulebook.catalogue import Catalog, Rule, load_catalog, with_overrides
+from quota_advisor.rulebook.catalogue import AppliesTo, Catalog, Rule, load_catalog, with_overrides
 from quota_advisor.rulebook.engine import Hit, Plan, Scope, Skip, Verdicts, check, run
 from quota_advisor.rulebook.settings import Config, SuppressEntry
 
@@ -38,6 +38,7 @@ def rule(id_: str, severity: Severity = Severity.WARNING) -> Rule:
         severity=severity,
         confidence=Confidence.HIGH,
         since="0.1.0",
+        applies_to=(AppliesTo.WORKLOADS,),
         why="w",
         fix="f",
         silent="s",

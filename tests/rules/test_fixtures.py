@@ -14,7 +14,6 @@ import pytest
 from quota_advisor.rulebook.catalogue import load_catalog
 from tests.rules.cases import (
     IN_PRACTICE,
-    TREE,
     Case,
     Expected,
     advice,
@@ -50,21 +49,6 @@ def test_the_rule_says_what_the_case_expects(
         expectation = case.read()
     assert found == [e.model_dump(mode="json", exclude_unset=True) for e in expectation.expect]
     assert skips == sorted(expectation.skips)
-
-
-@pytest.mark.parametrize("rule", RULES)
-def test_every_rule_has_a_case_that_fires_and_one_that_does_not(rule: str) -> None:
-    for of_a_host in {case.is_host for case in CASES if case.rule == rule} or {True, False}:
-        expected = [c.read() for c in CASES if c.rule == rule and c.is_host == of_a_host]
-        assert any(case.expect for case in expected)
-        assert any(not case.expect and not case.skips for case in expected)
-
-
-def test_every_directory_is_a_rule_and_every_file_belongs_to_a_case() -> None:
-    directories = {path.name for path in TREE.iterdir() if path.is_dir()} - {"__pycache__"}
-    assert directories == {*RULES, IN_PRACTICE}
-    used = {path for case in CASES for path in (case.expect, case.judged)}
-    assert {path for name in directories for path in (TREE / name).iterdir()} == used
 
 
 def test_every_finding_about_a_file_has_a_place_and_advice(tmp_path: Path) -> None:
