@@ -21,12 +21,14 @@ from quota_advisor.cli import cli
 from quota_advisor.model.snapshot import Snapshot
 from quota_advisor.probe.profile import ProfileFile
 from quota_advisor.render.json_v1 import ReportV1
+from quota_advisor.render.rules_v1 import RulesV1
 from quota_advisor.rulebook.catalogue import COMPILED, Rule, compiled_rulebook, load_catalog
 from quota_advisor.rulebook.settings_file import ConfigFile
 
 TOP = Path(__file__).resolve().parent.parent
 SCHEMAS: dict[str, type[pydantic.BaseModel]] = {
     "report-v1": ReportV1,
+    "rules-v1": RulesV1,
     "snapshot-v1": Snapshot,
     "config": ConfigFile,
     "probe-profile": ProfileFile,
@@ -150,7 +152,7 @@ def _section(heading: str, text: str) -> list[str]:
 
 
 def _mode(name: str) -> Any:
-    return "serialization" if name.startswith("report") else "validation"
+    return "serialization" if name.startswith(("report", "rules")) else "validation"
 
 
 def _differs(path: Path, text: str) -> bool:

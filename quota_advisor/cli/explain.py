@@ -8,27 +8,40 @@ import click
 
 from quota_advisor.cli.streams import write_report
 from quota_advisor.errors import UsageError, did_you_mean
+from quota_advisor.render import render_rules
 from quota_advisor.rulebook.catalogue import Rule, load_catalog
 
 WIDTH = 88
+FIXABLE = "; lint --fix mends what is certain"
 
 
 @click.command("explain")
 @click.argument("rule_id", metavar="RULE")
-def command(rule_id: str) -> None:
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("text", "json")),
+    default="text",
+    show_default=True,
+    help="Output format.",
+)
+def command(rule_id: str, form: str) -> None:
     """Say why RULE exists, what to do about its findings, and when it stays silent."""
     catalog = load_catalog()
     if rule_id not in catalog:
         hint = did_you_mean(rule_id, catalog) or "see quota-advisor rules list"
         raise UsageError(f"no rule {rule_id!r}", hint=hint)
-    write_report(explanation(catalog[rule_id]) + "\n")
+    rule = catalog[rule_id]
+    write_report(render_rules([rule]) if form == "json" else explanation(rule) + "\n")
 
 
 def explanation(rule: Rule) -> str:
     """Return a rule's page as text."""
+    grades = f"severity {rule.severity}, confidence {rule.confidence}, since {rule.since}"
+    applies_to = f"applies to {', '.join(rule.applies_to)}{FIXABLE if rule.fixable else ''}"
     sections = [
         f"{rule.id}: {rule.title}",
-        f"severity {rule.severity}, confidence {rule.confidence}, since {rule.since}",
+        f"{grades}\n{applies_to}",
         _section("Why", rule.why),
         _section("Fix", rule.fix),
         _section("Silent", rule.silent),
