@@ -35,10 +35,10 @@ types: $(READY) ## strict types
 	@$(BIN)/mypy
 
 generate: $(READY) ## write the generated files
-	@$(BIN)/python tools/generate.py
+	@$(BIN)/python -m tools.generate
 
 generated: $(READY) ## fail if a generated file is not current
-	@$(BIN)/python tools/generate.py --check
+	@$(BIN)/python -m tools.generate --check
 
 wheel: ## build the wheel, install it elsewhere, run every command there
 	@tools/wheel-outside-checkout

@@ -49,7 +49,7 @@ def test_every_command_is_in_the_readme(path: tuple[str, ...]) -> None:
 
 
 def test_generated_files_are_current() -> None:
-    subprocess.run([sys.executable, TOP / "tools/generate.py", "--check"], check=True)
+    subprocess.run([sys.executable, "-m", "tools.generate", "--check"], check=True, cwd=TOP)
 
 
 def test_the_quick_start_is_two_commands_that_exist() -> None:
@@ -76,6 +76,21 @@ def test_links_between_files_lead_somewhere(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)#]+)\)", text):
         assert (page.parent / target).exists(), f"{page}: {target}"
+
+
+@pytest.mark.parametrize("rule", load_catalog())
+def test_the_page_of_a_rule_shows_what_fires_and_what_does_not(rule: str) -> None:
+    page = (TOP / f"docs/rules/{rule}.md").read_text(encoding="utf-8")
+    fires, silent = page.split("## An example that ")[1:]
+    assert "\nFound" in fires
+    assert "\n- **" in fires
+    assert "\nNothing found" in silent.partition("\n## ")[0]
+    assert 2 <= len(re.findall(rf"\]\(../../tests/rules/{rule}/", page)) <= 5
+
+
+def test_the_index_of_the_rules_has_each_once() -> None:
+    index = (TOP / "docs/rules/README.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"^\| \[([a-z0-9-]+)\]", index, re.MULTILINE)) == list(load_catalog())
 
 
 def test_every_decision_is_in_the_index() -> None:

@@ -16,8 +16,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
 from quota_advisor.collect.host.cgroup_files import GroupLimit, read_limit
 from quota_advisor.collect.host.cgroup_tree import CpuHierarchy, find_hierarchy, join
 from quota_advisor.collect.host.root import HostRoot

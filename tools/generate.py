@@ -1,7 +1,7 @@
 """Write the files that are made from others, or check that they are current.
 
-The compiled rulebook, rule pages and their index come from the rules, JSON schemas from the models,
-the help texts of the README from the program.
+The compiled rulebook comes from the rules, their pages from these and the fixtures, JSON schemas
+from the models, the help texts of the README from the program.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from quota_advisor.model.snapshot import Snapshot
 from quota_advisor.probe.profile import ProfileFile
 from quota_advisor.render.json_v1 import ReportV1
 from quota_advisor.render.rules_v1 import RulesV1
-from quota_advisor.rulebook.catalogue import COMPILED, Rule, compiled_rulebook, load_catalog
+from quota_advisor.rulebook.catalogue import COMPILED, compiled_rulebook, load_catalog
 from quota_advisor.rulebook.settings_file import ConfigFile
+from tools.rule_pages import rule_index, rule_page
 
 TOP = Path(__file__).resolve().parent.parent
 SCHEMAS: dict[str, type[pydantic.BaseModel]] = {
@@ -70,57 +71,6 @@ def generated() -> Iterator[tuple[Path, str]]:
     yield TOP / "README.md", with_help((TOP / "README.md").read_text(encoding="utf-8"))
 
 
-def rule_page(rule: Rule) -> str:
-    """Return the page of a rule."""
-    lines = [
-        f"# {rule.id}",
-        "",
-        f"{rule.title}.",
-        "",
-        f"Severity {rule.severity}, confidence {rule.confidence}, since {rule.since}.",
-        "",
-        "<!-- made from the rulebook by tools/generate.py -->",
-        "",
-        *_section("Why it matters", rule.why),
-        *_section("How to fix it", rule.fix),
-        *_section("When it stays silent", rule.silent),
-    ]
-    if rule.options:
-        lines += ["## Options", "", "| option | default | unit | meaning |", "|---|---|---|---|"]
-        lines += [
-            f"| `{name}` | {option.default:g} | {option.unit} | {' '.join(option.help.split())} |"
-            for name, option in rule.options.items()
-        ]
-        lines.append("")
-    examples = cases(TOP / "tests" / "rules" / rule.id)
-    if examples:
-        lines += ["## Examples", "", "Each is a test of this rule.", ""]
-        lines += [
-            f"- [{path.name.partition('.')[0].replace('-', ' ')}](../../{path.relative_to(TOP)})"
-            for path in examples
-        ]
-        lines.append("")
-    if rule.references:
-        lines += ["## References", "", *(f"- {text}" for text in rule.references), ""]
-    return "\n".join(lines)
-
-
-def cases(directory: Path) -> list[Path]:
-    """Return the cases of a rule: what is judged, without what is expected of it."""
-    found = sorted(directory.glob("*"))
-    return [path for path in found if path.is_file() and ".expect." not in path.name]
-
-
-def rule_index(rules: list[Rule]) -> str:
-    """Return the table of all rules."""
-    rows = [
-        f"| [{rule.id}]({rule.id}.md) | {rule.severity} | {rule.confidence} | {rule.title} |"
-        for rule in rules
-    ]
-    head = ["# Rules", "", "| rule | severity | confidence | what it finds |", "|---|---|---|---|"]
-    return "\n".join([*head, *rows, ""])
-
-
 def with_help(text: str) -> str:
     """Return the README with the current help text after each ``<!-- help: … -->`` mark."""
 
@@ -145,10 +95,6 @@ def help_text(words: list[str]) -> str:
             command, info_name=word, parent=context, terminal_width=88, max_content_width=88
         )
     return command.get_help(context)
-
-
-def _section(heading: str, text: str) -> list[str]:
-    return [f"## {heading}", "", text.strip(), ""]
 
 
 def _mode(name: str) -> Any:

@@ -72,6 +72,7 @@ class Expectation(_Written):
         kubernetes: Version of the cluster.
         also: Rules that run beside the one under test; only the findings of that one count.
         skips: The reasons for which the rule cannot judge; without them, it must judge.
+        example: It goes before others as the example on the page of the rule.
     """
 
     limits: Annotated[LimitsPolicy, pydantic.BeforeValidator(LimitsPolicy)] = LimitsPolicy.IGNORE
@@ -79,6 +80,7 @@ class Expectation(_Written):
     kubernetes: str | None = None
     also: tuple[str, ...] = ()
     skips: tuple[str, ...] = ()
+    example: bool = False
     expect: tuple[Expected, ...]
 
     @property
@@ -120,7 +122,7 @@ class Case:
         assert text.startswith("# "), f"{self.expect}: the first line says why the case exists"
         expectation = Expectation.model_validate(yaml.safe_load(text))
         if self.is_host:
-            told = expectation.model_fields_set - {"also", "skips", "expect"}
+            told = expectation.model_fields_set - {"also", "skips", "example", "expect"}
             assert not told, f"{self.expect}: {told} mean nothing to the facts of a host"
         return expectation
 

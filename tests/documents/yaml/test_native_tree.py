@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -17,6 +15,7 @@ from quota_advisor.documents.yaml.exact_tree import read_yaml
 from quota_advisor.documents.yaml.native_tree import NativeReader
 from quota_advisor.documents.yaml.split import Part, documents, whole
 from quota_advisor.documents.yaml.tree import BrokenDocumentError, Tree
+from tools import lint_tree
 
 FEATURES = b"""# every notation that the fast reader knows
 apiVersion: v1 # a comment
@@ -66,16 +65,6 @@ FRAGMENTS = [
 ]  # fmt: skip
 
 
-def generator() -> ModuleType:
-    path = Path(__file__).parents[3] / "tools" / "lint_tree.py"
-    spec = importlib.util.spec_from_file_location("lint_tree", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 IN_PRACTICE = Path(__file__).parents[2] / "rules" / "met-in-practice"
 CUSTOM = [
     document
@@ -88,7 +77,7 @@ CUSTOM = [
 GENERATED = [
     text.encode()
     for shape in ("mixed", "workloads")
-    for text in generator().documents(shape, 200)
+    for text in lint_tree.documents(shape, 200)
     if len(text) < 10_000
 ]
 
