@@ -21,21 +21,21 @@
 #include <stddef.h>
 
 enum {
-  QUOTA_MANIFEST_WEAK = 1,   /* keep the pair where the mapping around it is kept */
-  QUOTA_MANIFEST_STRONG = 2, /* keep the pair and everything around it */
-  QUOTA_MANIFEST_OPEN = 4,   /* keep every scalar in the mapping below this key */
+    QUOTA_MANIFEST_WEAK = 1,   /* keep the pair where the mapping around it is kept */
+    QUOTA_MANIFEST_STRONG = 2, /* keep the pair and everything around it */
+    QUOTA_MANIFEST_OPEN = 4,   /* keep every scalar in the mapping below this key */
 };
 
 /* What becomes of a document. Where several words are in it, the last of these counts, and a known
  * kind (the value of "kind" at its margin) before any word. */
 enum {
-  QUOTA_MANIFEST_SKIP,      /* it has none of the words: it is passed over */
-  QUOTA_MANIFEST_ASK,       /* the word is in it: it is left to the caller, unless it is read */
-  QUOTA_MANIFEST_READ_KEY,  /* a key that begins with the word is in it: it is read */
-  QUOTA_MANIFEST_READ,      /* the word is in it: it is read */
-  QUOTA_MANIFEST_LEAVE,     /* the word is in it: it is left to the caller in any case */
-  QUOTA_MANIFEST_KIND_SKIP, /* the word is its kind: it is passed over */
-  QUOTA_MANIFEST_KIND_READ, /* the word is its kind: it is read */
+    QUOTA_MANIFEST_SKIP,      /* it has none of the words: it is passed over */
+    QUOTA_MANIFEST_ASK,       /* the word is in it: it is left to the caller, unless it is read */
+    QUOTA_MANIFEST_READ_KEY,  /* a key that begins with the word is in it: it is read */
+    QUOTA_MANIFEST_READ,      /* the word is in it: it is read */
+    QUOTA_MANIFEST_LEAVE,     /* the word is in it: it is left to the caller in any case */
+    QUOTA_MANIFEST_KIND_SKIP, /* the word is its kind: it is passed over */
+    QUOTA_MANIFEST_KIND_READ, /* the word is its kind: it is read */
 };
 
 /* Changes whenever a caller must change with it. */
@@ -45,7 +45,8 @@ struct quota_manifest;
 
 int quota_manifest_version(void);
 
-/* Returns a reader without keys and words, or NULL when memory is short. One thread may use it at a time. */
+/* Returns a reader without keys and words, or NULL when memory is short. One thread may use it at a
+ * time. */
 struct quota_manifest *quota_manifest_new(void);
 
 /* Adds a key with one or more of the marks above. Returns 0, or -1 when there are too many. */

@@ -11,65 +11,65 @@ enum { NO_NODE = UINT32_MAX, MAX_KEYS = 128, KEY_SLOTS = 512, MAX_WORDS = 64 };
 enum node_kind { SCALAR, LIST, MAPPING, ALIAS };
 
 struct place {
-  uint32_t line;
-  uint32_t column;
+    uint32_t line;
+    uint32_t column;
 };
 
 /* A piece of the document, or of the pool of texts that are not written as they are read. */
 struct span {
-  uint32_t start;
-  uint32_t size;
+    uint32_t start;
+    uint32_t size;
 };
 
 struct node {
-  uint8_t kind; /* enum node_kind */
-  bool plain : 1;
-  bool pooled : 1; /* the text is in the pool */
-  bool strong : 1; /* the key or something below it has QUOTA_MANIFEST_STRONG */
-  uint8_t marks;   /* of the key */
-  struct place place;
-  struct span text;
-  struct span key;
-  struct place key_place; /* where a reader tells it: line 0 otherwise */
-  uint32_t target;        /* of an alias */
-  uint32_t parent;
-  uint32_t next;
-  uint32_t first;
-  uint32_t last;
-  uint32_t children;
+    uint8_t kind; /* enum node_kind */
+    bool plain : 1;
+    bool pooled : 1; /* the text is in the pool */
+    bool strong : 1; /* the key or something below it has QUOTA_MANIFEST_STRONG */
+    uint8_t marks;   /* of the key */
+    struct place place;
+    struct span text;
+    struct span key;
+    struct place key_place; /* where a reader tells it: line 0 otherwise */
+    uint32_t target;        /* of an alias */
+    uint32_t parent;
+    uint32_t next;
+    uint32_t first;
+    uint32_t last;
+    uint32_t children;
 };
 
 struct buffer {
-  char *bytes;
-  size_t size;
-  size_t capacity;
+    char *bytes;
+    size_t size;
+    size_t capacity;
 };
 
 struct known_key {
-  char name[64];
-  size_t size;
-  uint8_t marks;
+    char name[64];
+    size_t size;
+    uint8_t marks;
 };
 
 struct word {
-  char text[64];
-  size_t size;
-  int use;
+    char text[64];
+    size_t size;
+    int use;
 };
 
 struct quota_manifest {
-  struct known_key keys[MAX_KEYS];
-  uint16_t slots[KEY_SLOTS]; /* index into keys plus one */
-  size_t key_count;
-  struct word words[MAX_WORDS];
-  size_t word_count;
-  struct node *nodes;
-  size_t node_count;
-  size_t node_capacity;
-  uint8_t classes[256]; /* of bytes, for read.c */
-  struct buffer pool;
-  struct buffer json;
-  struct buffer seen; /* keys of the mappings that are open, for json.c */
+    struct known_key keys[MAX_KEYS];
+    uint16_t slots[KEY_SLOTS]; /* index into keys plus one */
+    size_t key_count;
+    struct word words[MAX_WORDS];
+    size_t word_count;
+    struct node *nodes;
+    size_t node_count;
+    size_t node_capacity;
+    uint8_t classes[256]; /* of bytes, for read.c */
+    struct buffer pool;
+    struct buffer json;
+    struct buffer seen; /* keys of the mappings that are open, for json.c */
 };
 
 /* Makes room for more bytes. Returns false when memory is short. */
@@ -110,8 +110,8 @@ bool read_document(struct quota_manifest *reader, const char *data, size_t start
 bool is_plain_text(const char *data, size_t start, size_t end);
 
 /* Reads one JSON value and adds its tree, places of keys included, to the JSON buffer. Moves start,
- * line and column (from 0) to what follows it. Returns false when it is none, too large or deep, has
- * a key twice, or memory is short; something of it may then be in the buffer. */
+ * line and column (from 0) to what follows it. Returns false when it is none, too large or deep,
+ * has a key twice, or memory is short; something of it may then be in the buffer. */
 bool read_json_value(struct quota_manifest *reader, const char *data, size_t *start, size_t end,
                      uint32_t *line, uint32_t *column);
 
