@@ -2,8 +2,11 @@
 #define _GNU_SOURCE /* memmem */
 #include <string.h>
 
+#include "json.h"
 #include "manifest.h"
-#include "tree.h"
+#include "reader.h"
+#include "text.h"
+#include "yaml.h"
 
 enum { MAX_KEY_REST = 8 };
 
@@ -30,13 +33,14 @@ static bool is_mark(const struct text *text, size_t at)
            (text->end - at == 3 || is_blank(text->data[at + 3]) || text->data[at + 3] == '\n');
 }
 
-/* Returns where the next document begins, or the end. A mark with content beside it is its. */
+/* Returns where the next document begins, or the end. Content beside a mark belongs to it. */
 static size_t next_mark(const struct text *text, size_t at)
 {
     const char *found = find(text, at, "\n---", 4);
-    while (found && !is_mark(text, (size_t)(found + 1 - text->data)))
+
+    while (found != NULL && !is_mark(text, (size_t)(found + 1 - text->data)))
         found = find(text, (size_t)(found + 1 - text->data), "\n---", 4);
-    return found ? (size_t)(found + 1 - text->data) : text->end;
+    return found != NULL ? (size_t)(found + 1 - text->data) : text->end;
 }
 
 /* Returns where the line of a mark without content ends, or 0 where there is none. */
@@ -48,16 +52,17 @@ static size_t blank_mark_end(const struct text *text, size_t at)
     while (at < text->end && (text->data[at] == ' ' || text->data[at] == '\t'))
         at++;
     const char *line_end = at < text->end ? memchr(text->data + at, '\n', text->end - at) : NULL;
-    size_t after = line_end ? (size_t)(line_end + 1 - text->data) : text->end;
+    size_t after = line_end != NULL ? (size_t)(line_end + 1 - text->data) : text->end;
     bool comment = at < text->end && text->data[at] == '#';
     bool nothing = at == text->end || text->data[at] == '\n' ||
-                   (line_end && text->data[at] == '\r' && text->data + at + 1 == line_end);
+                   (line_end != NULL && text->data[at] == '\r' && text->data + at + 1 == line_end);
     return comment || nothing ? after : 0;
 }
 
 static unsigned lines_between(const char *data, size_t start, size_t end)
 {
     unsigned lines = 0;
+
     for (size_t at = start; at < end; at++)
         lines += data[at] == '\n';
     return lines;
@@ -73,18 +78,20 @@ static bool is_letter(char byte)
 static const char *margin_kind(const struct text *text, size_t start)
 {
     static const char key[] = "kind:";
+
     if (text->end - start >= 5 && memcmp(text->data + start, key, 5) == 0)
         return text->data + start + 5;
     const char *found = find(text, start, "\nkind:", 6);
-    return found ? found + 6 : NULL;
+    return found != NULL ? found + 6 : NULL;
 }
 
 /* Returns the value of the only "kind" at the margin of a document; nothing where it is unclear. */
-static struct span kind_of(const struct text *text, size_t start)
+static struct qm_span kind_of(const struct text *text, size_t start)
 {
-    struct span none = {0, 0};
+    struct qm_span none = {0, 0};
     const char *value = margin_kind(text, start);
-    if (!value || find(text, (size_t)(value - text->data), "\nkind:", 6))
+
+    if (value == NULL || find(text, (size_t)(value - text->data), "\nkind:", 6) != NULL)
         return none;
     size_t at = (size_t)(value - text->data);
     while (at < text->end && text->data[at] == ' ')
@@ -96,11 +103,11 @@ static struct span kind_of(const struct text *text, size_t start)
     while (after < text->end && is_blank(text->data[after]))
         after++;
     bool ends = after == text->end || text->data[after] == '#' || text->data[after] == '\n';
-    return ends ? (struct span){(uint32_t)first, (uint32_t)(at - first)} : none;
+    return ends ? qm_span_of(first, at) : none;
 }
 
 /* Whether there is a key that begins with a word, ends soon after it, and is quoted or not. */
-static bool has_key(const struct text *text, size_t at, const struct word *word)
+static bool has_key_with(const struct text *text, size_t at, const struct qm_word *word)
 {
     for (const char *found; (found = find(text, at, word->text, word->size)) != NULL;) {
         at = (size_t)(found - text->data) + word->size;
@@ -115,22 +122,24 @@ static bool has_key(const struct text *text, size_t at, const struct word *word)
     return false;
 }
 
-static bool has_word(const struct text *text, size_t start, const struct word *word)
+static bool has_word(const struct text *text, size_t start, const struct qm_word *word)
 {
     if (word->use == QUOTA_MANIFEST_READ_KEY)
-        return has_key(text, start, word);
+        return has_key_with(text, start, word);
     return find(text, start, word->text, word->size) != NULL;
 }
 
 /* Returns what to do with a document. */
 static int use_of(const struct quota_manifest *reader, const struct text *text, size_t start)
 {
-    struct span kind = kind_of(text, start);
+    struct qm_span kind = kind_of(text, start);
     int use = QUOTA_MANIFEST_SKIP;
+
     for (size_t i = 0; i < reader->word_count; i++) {
-        const struct word *word = &reader->words[i];
+        const struct qm_word *word = &reader->words[i];
+
         if (word->use == QUOTA_MANIFEST_KIND_SKIP || word->use == QUOTA_MANIFEST_KIND_READ) {
-            if (kind.size && word->size == kind.size &&
+            if (kind.size > 0 && word->size == kind.size &&
                 memcmp(word->text, text->data + kind.start, kind.size) == 0)
                 return word->use == QUOTA_MANIFEST_KIND_READ ? QUOTA_MANIFEST_READ
                                                              : QUOTA_MANIFEST_SKIP;
@@ -147,12 +156,16 @@ static int use_of(const struct quota_manifest *reader, const struct text *text, 
 
 static bool put_entry(struct quota_manifest *reader, const size_t *numbers)
 {
-    struct buffer *json = &reader->json;
-    if (!buffer_add(json, json->size == 1 ? "[" : ",[", json->size == 1 ? 1 : 2))
+    struct qm_buffer *json = &reader->json;
+
+    if (!qm_buffer_add(json, json->size == 1 ? "[" : ",[", json->size == 1 ? 1 : 2))
         return false;
-    for (size_t i = 0; i < 3; i++)
-        if (!buffer_number(json, (uint32_t)numbers[i]) || !buffer_add(json, ",", 1))
+    for (size_t i = 0; i < 3; i++) {
+        if (!qm_buffer_reserve(json, QM_MAX_DIGITS + 1))
             return false;
+        qm_buffer_put_number(json, (uint32_t)numbers[i]);
+        qm_buffer_put(json, ',');
+    }
     return true;
 }
 
@@ -162,30 +175,19 @@ static bool put_document(struct quota_manifest *reader, const struct text *text,
 {
     size_t before = reader->json.size;
     const size_t numbers[] = {start, text->end, line};
+
     if (!put_entry(reader, numbers))
         return false;
     size_t value = reader->json.size;
-    if (use == QUOTA_MANIFEST_READ && read_document(reader, text->data, start, text->end, line)) {
+    if (use == QUOTA_MANIFEST_READ && qm_yaml_read(reader, text->data, start, text->end, line)) {
         if (reader->node_count == 0) { /* comments and blanks */
             reader->json.size = before;
             return true;
         }
-        return buffer_add(&reader->json, "]", 1);
+        return qm_buffer_add(&reader->json, "]", 1);
     }
     reader->json.size = value;
-    return buffer_add(&reader->json, "null]", 5);
-}
-
-int quota_manifest_word(struct quota_manifest *reader, const char *word, int use)
-{
-    size_t size = strlen(word);
-    if (reader->word_count == MAX_WORDS || size >= sizeof reader->words[0].text)
-        return -1;
-    struct word *known = &reader->words[reader->word_count++];
-    memcpy(known->text, word, size);
-    known->size = size;
-    known->use = use;
-    return 0;
+    return qm_buffer_add(&reader->json, "null]", 5);
 }
 
 long quota_manifest_read_json(struct quota_manifest *reader, const char *data, size_t start,
@@ -194,33 +196,37 @@ long quota_manifest_read_json(struct quota_manifest *reader, const char *data, s
     uint32_t at_line = line;
     uint32_t column = 0;
     struct text file = {.data = data, .end = end};
+
     reader->json.size = 0;
     if (end > INT32_MAX || use_of(reader, &file, start) != QUOTA_MANIFEST_READ ||
-        !is_plain_text(data, start, end) || !buffer_add(&reader->json, "[", 1))
+        !qm_is_plain_text(data, start, end) || !qm_buffer_add(&reader->json, "[", 1))
         return -1;
     while (start < end) {
         size_t numbers[] = {start, end, at_line};
+
         if (!put_entry(reader, numbers) ||
-            !read_json_value(reader, data, &start, end, &at_line, &column) ||
-            !buffer_add(&reader->json, "]", 1))
+            !qm_json_read(reader, data, &start, end, &at_line, &column) ||
+            !qm_buffer_add(&reader->json, "]", 1))
             return -1;
     }
-    return buffer_add(&reader->json, "]", 1) ? (long)reader->json.size : -1;
+    return qm_buffer_add(&reader->json, "]", 1) ? (long)reader->json.size : -1;
 }
 
 long quota_manifest_read(struct quota_manifest *reader, const char *data, size_t start, size_t end,
                          unsigned line)
 {
     struct text file = {.data = data, .end = end};
+
     reader->json.size = 0;
     /* Places, and those in the pool, which is never larger, are kept in 32 bits. */
-    if (end > INT32_MAX || !buffer_add(&reader->json, "[", 1))
+    if (end > INT32_MAX || !qm_buffer_add(&reader->json, "[", 1))
         return -1;
     for (size_t after; (after = blank_mark_end(&file, start)) != 0; start = after, line++)
         ;
     while (start < end) {
         struct text document = {.data = data, .end = next_mark(&file, start)};
         int use = use_of(reader, &document, start);
+
         if (use != QUOTA_MANIFEST_SKIP && !put_document(reader, &document, start, line, use))
             return -1;
         line += lines_between(data, start, document.end);
@@ -228,5 +234,5 @@ long quota_manifest_read(struct quota_manifest *reader, const char *data, size_t
         for (size_t after; (after = blank_mark_end(&file, start)) != 0; start = after, line++)
             ;
     }
-    return buffer_add(&reader->json, "]", 1) ? (long)reader->json.size : -1;
+    return qm_buffer_add(&reader->json, "]", 1) ? (long)reader->json.size : -1;
 }

@@ -20,6 +20,7 @@
 
 #include <stddef.h>
 
+/* Marks of a key. */
 enum {
     QUOTA_MANIFEST_WEAK = 1,   /* keep the pair where the mapping around it is kept */
     QUOTA_MANIFEST_STRONG = 2, /* keep the pair and everything around it */
@@ -41,35 +42,84 @@ enum {
 /* Changes whenever a caller must change with it. */
 enum { QUOTA_MANIFEST_VERSION = 4 };
 
+/* A reader with its buffers. One thread may use it at a time. */
 struct quota_manifest;
 
+#pragma GCC visibility push(default)
+
+/** QUOTA_MANIFEST_VERSION of the library that was loaded. */
 int quota_manifest_version(void);
 
-/* Returns a reader without keys and words, or NULL when memory is short. One thread may use it at a
- * time. */
+/**
+ * Make a reader without keys and words.
+ *
+ * @return the reader, for quota_manifest_free, or NULL when memory is short
+ */
 struct quota_manifest *quota_manifest_new(void);
 
-/* Adds a key with one or more of the marks above. Returns 0, or -1 when there are too many. */
+/**
+ * Make a key known.
+ *
+ * @param reader  which reader
+ * @param key     the key, copied
+ * @param marks   one or more of the marks above
+ * @return 0, or -1 when the keys are too many (128) or this one is too long (63 bytes)
+ */
 int quota_manifest_key(struct quota_manifest *reader, const char *key, int marks);
 
-/* Adds a word with one of the uses above. Returns 0, or -1 when there are too many. */
+/**
+ * Make a word known.
+ *
+ * @param reader  which reader
+ * @param word    the word, copied; the empty one is in every document
+ * @param use     one of the uses above
+ * @return 0, or -1 when the words are too many (64) or this one is too long (63 bytes)
+ */
 int quota_manifest_word(struct quota_manifest *reader, const char *word, int use);
 
-/* Reads the documents in bytes start to end of data, whose first line has the given number.
+/**
+ * Read documents.
  *
- * Returns the length of the JSON text, or -1 when there are too many bytes or memory is short. The
- * text stays valid until the next call. */
+ * @param reader  which reader
+ * @param data    the file
+ * @param start   offset of the first byte, at the beginning of a line
+ * @param end     offset behind the last byte, at or behind start
+ * @param line    number of the first line, from 1
+ * @return the bytes of the answer, which stays until the next call; -1 when the file is too large
+ * (2 GiB) or memory is short
+ */
 long quota_manifest_read(struct quota_manifest *reader, const char *data, size_t start, size_t end,
                          unsigned line);
 
-/* The same for JSON values one after the other. They are read if the words say so of all of them
- * together, and -1 is returned where one of them is not of the subset. */
+/**
+ * Read JSON values that stand one after the other. The words decide about all of them together.
+ *
+ * @param reader  which reader
+ * @param data    the file
+ * @param start   offset of the first byte, at the beginning of a line
+ * @param end     offset behind the last byte, at or behind start
+ * @param line    number of the first line, from 1
+ * @return as quota_manifest_read; also -1 when one of the values is not of the subset, or the words
+ * do not say that they are read
+ */
 long quota_manifest_read_json(struct quota_manifest *reader, const char *data, size_t start,
                               size_t end, unsigned line);
 
-/* Returns the text of the last successful read; it is not terminated. */
+/**
+ * The answer.
+ *
+ * @param reader  which reader, after a read that succeeded
+ * @return its first byte; it is not terminated
+ */
 const char *quota_manifest_text(const struct quota_manifest *reader);
 
+/**
+ * Free a reader.
+ *
+ * @param reader  which reader; NULL is harmless
+ */
 void quota_manifest_free(struct quota_manifest *reader);
+
+#pragma GCC visibility pop
 
 #endif

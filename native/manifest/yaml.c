@@ -1,8 +1,12 @@
-/* The reader: line by line, with a stack of the block collections that are open. */
+#include "yaml.h"
+
 #include <string.h>
 
 #include "manifest.h"
-#include "tree.h"
+#include "reader.h"
+#include "text.h"
+
+/* Read line by line, with a stack of the block collections that are open. */
 
 enum {
     MAX_BLOCKS = 64,
@@ -13,16 +17,18 @@ enum {
     MAX_ALIASES = 64,
 };
 
+/* A block collection. */
 struct block {
     uint32_t node;
-    size_t indent;
+    size_t indent; /* of its entries */
 };
 
 struct anchor {
-    struct span name;
+    struct qm_span name;
     uint32_t node;
 };
 
+/* Where the reader stands in a document. */
 struct scan {
     struct quota_manifest *reader;
     const char *data;
@@ -30,13 +36,12 @@ struct scan {
     size_t end;
     size_t line_start;
     uint32_t line;
-    /* A place on this line whose column is known, so that columns cost no second pass. */
-    size_t counted_at;
-    uint32_t counted;
-    struct block blocks[MAX_BLOCKS];
-    size_t depth;
-    uint32_t pending; /* a node whose value may still follow on deeper lines */
-    bool must_follow; /* it has an anchor: then it must */
+    size_t counted_at; /* a place on this line whose column is known: no second pass for columns */
+    uint32_t counted;  /* characters before it */
+    struct block blocks[MAX_BLOCKS]; /* the collections that are open, outermost first */
+    size_t depth;                    /* their number */
+    uint32_t pending;                /* a node whose value may still follow on deeper lines */
+    bool must_follow;                /* it has an anchor: then it must */
     struct anchor anchors[MAX_ANCHORS];
     size_t anchor_count;
     uint32_t aliases[MAX_ALIASES];
@@ -64,6 +69,7 @@ static void set_class(struct quota_manifest *reader, const char *bytes, uint8_t 
 static void set_classes(struct quota_manifest *reader)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+
     if (reader->classes['a'])
         return;
     uint8_t start = KEY_FIRST | KEY_REST | PLAIN_FIRST | FLOW_FIRST | FLOW_REST;
@@ -89,6 +95,7 @@ static char byte_at(const struct scan *scan, size_t at)
 static bool is_line_end(const struct scan *scan, size_t at)
 {
     char byte = byte_at(scan, at);
+
     return byte == '\n' || (byte == '\r' && byte_at(scan, at + 1) == '\n');
 }
 
@@ -102,75 +109,21 @@ static size_t skip_blanks(const struct scan *scan, size_t at)
 static size_t line_end(const struct scan *scan, size_t at)
 {
     const char *found = at < scan->end ? memchr(scan->data + at, '\n', scan->end - at) : NULL;
-    return found ? (size_t)(found - scan->data) : scan->end;
+
+    return found != NULL ? (size_t)(found - scan->data) : scan->end;
 }
 
 /* Returns the end of a line without its carriage return. */
 static size_t text_end(const struct scan *scan, size_t at)
 {
     size_t end = line_end(scan, at);
+
     return end > at && end < scan->end && scan->data[end - 1] == '\r' ? end - 1 : end;
-}
-
-/* ---- the text as a whole */
-
-/* Returns the length of a character outside of ASCII that YAML allows, or 0. */
-static size_t wide_character(const unsigned char *bytes, size_t left)
-{
-    unsigned char first = bytes[0];
-    size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-    if (first < 0xc2 || first > 0xf4 || left < size)
-        return 0;
-    uint32_t code = first & (0xffU >> (size + 1));
-    for (size_t i = 1; i < size; i++) {
-        if ((bytes[i] & 0xc0) != 0x80)
-            return 0;
-        code = code << 6 | (bytes[i] & 0x3fU);
-    }
-    static const uint32_t least[] = {0, 0, 0xa0, 0x800, 0x10000};
-    if (code < least[size] || code > 0x10ffff)
-        return 0;
-    if ((code >= 0xd800 && code <= 0xdfff) || code == 0xfeff || code == 0xfffe || code == 0xffff)
-        return 0;
-    /* Line and paragraph separators end lines in YAML 1.1. */
-    return code == 0x2028 || code == 0x2029 ? 0 : size;
-}
-
-/* Whether the bytes are printable ASCII and line feeds: a loop that compilers make fast. */
-static bool is_ascii(const char *data, size_t start, size_t end)
-{
-    unsigned bad = 0;
-    for (size_t at = start; at < end; at++) {
-        unsigned char byte = (unsigned char)data[at];
-        bad |= (unsigned)((unsigned char)(byte - 0x20) > 0x7e - 0x20) & (unsigned)(byte != '\n');
-    }
-    return !bad;
-}
-
-static bool is_text(const char *data, size_t start, size_t end)
-{
-    for (size_t at = start; at < end; at++) {
-        unsigned char byte = (unsigned char)data[at];
-        if ((byte >= 0x20 && byte < 0x7f) || byte == '\n' || byte == '\t')
-            continue;
-        if (byte == '\r' && at + 1 < end && data[at + 1] == '\n')
-            continue;
-        size_t size = byte >= 0x80 ? wide_character((const unsigned char *)data + at, end - at) : 0;
-        if (!size)
-            return false;
-        at += size - 1;
-    }
-    return true;
-}
-
-bool is_plain_text(const char *data, size_t start, size_t end)
-{
-    return is_ascii(data, start, end) || is_text(data, start, end);
 }
 
 /* ---- places and nodes */
 
-static struct place place_of(struct scan *scan, size_t at)
+static struct qm_place place_of(struct scan *scan, size_t at)
 {
     if (at < scan->counted_at) {
         scan->counted_at = scan->line_start;
@@ -178,31 +131,28 @@ static struct place place_of(struct scan *scan, size_t at)
     }
     for (; scan->counted_at < at; scan->counted_at++)
         scan->counted += (scan->data[scan->counted_at] & 0xc0) != 0x80;
-    return (struct place){.line = scan->line, .column = scan->counted + 1};
+    return (struct qm_place){.line = scan->line, .column = scan->counted + 1};
 }
 
-static struct node *node_of(const struct scan *scan, uint32_t index)
+static struct qm_node *node_of(const struct scan *scan, uint32_t index)
 {
     return &scan->reader->nodes[index];
 }
 
 static uint32_t add_node(struct scan *scan, uint32_t parent, size_t at)
 {
-    uint32_t index = tree_add(scan->reader, parent);
-    if (index != NO_NODE)
+    uint32_t index = qm_tree_add(scan->reader, parent);
+
+    if (index != QM_NO_NODE)
         node_of(scan, index)->place = place_of(scan, at);
     return index;
 }
 
-static struct span span_of(size_t start, size_t end)
-{
-    return (struct span){.start = (uint32_t)start, .size = (uint32_t)(end - start)};
-}
-
 static void set_text(struct scan *scan, uint32_t index, size_t start, size_t end, bool plain)
 {
-    struct node *node = node_of(scan, index);
-    node->text = span_of(start, end);
+    struct qm_node *node = node_of(scan, index);
+
+    node->text = qm_span_of(start, end);
     node->plain = plain;
 }
 
@@ -213,11 +163,13 @@ static void set_pooled(struct scan *scan, uint32_t index, size_t start)
     node_of(scan, index)->pooled = true;
 }
 
-static bool has_key(const struct scan *scan, uint32_t mapping, struct span key)
+static bool has_key(const struct scan *scan, uint32_t mapping, struct qm_span key)
 {
     uint32_t pair = node_of(scan, mapping)->first;
-    for (; pair != NO_NODE; pair = node_of(scan, pair)->next) {
-        const struct span *other = &node_of(scan, pair)->key;
+
+    for (; pair != QM_NO_NODE; pair = node_of(scan, pair)->next) {
+        const struct qm_span *other = &node_of(scan, pair)->key;
+
         if (other->size == key.size &&
             memcmp(scan->data + other->start, scan->data + key.start, key.size) == 0)
             return true;
@@ -227,23 +179,23 @@ static bool has_key(const struct scan *scan, uint32_t mapping, struct span key)
 
 /* A key as it stands in the document, and what follows it. */
 struct found_key {
-    struct span text;
+    struct qm_span text;
     size_t after; /* behind the colon */
 };
 
-/* Returns a new pair without a value, or NO_NODE when it is a duplicate or there is no room. */
+/* Returns a new pair without a value, or QM_NO_NODE when it is a duplicate or there is no room. */
 static uint32_t add_pair(struct scan *scan, uint32_t mapping, const struct found_key *key)
 {
     if (node_of(scan, mapping)->children >= MAX_PAIRS || has_key(scan, mapping, key->text))
-        return NO_NODE;
+        return QM_NO_NODE;
     uint32_t pair = add_node(scan, mapping, key->after);
-    if (pair == NO_NODE)
-        return NO_NODE;
-    struct node *node = node_of(scan, pair);
+    if (pair == QM_NO_NODE)
+        return QM_NO_NODE;
+    struct qm_node *node = node_of(scan, pair);
     node->key = key->text;
-    node->marks = key_marks(scan->reader, scan->data + key->text.start, key->text.size);
+    node->marks = qm_key_marks(scan->reader, scan->data + key->text.start, key->text.size);
     if (node->marks & QUOTA_MANIFEST_STRONG)
-        tree_mark_strong(scan->reader, pair);
+        qm_tree_mark_strong(scan->reader, pair);
     return pair;
 }
 
@@ -252,18 +204,19 @@ static bool find_key(const struct scan *scan, size_t at, struct found_key *key)
 {
     char quote = byte_at(scan, at);
     size_t end = at;
+
     if (quote == '"' || quote == '\'') {
         for (end++; end < scan->end && scan->data[end] != quote; end++)
             if (scan->data[end] == '\\' || scan->data[end] == '\n' || scan->data[end] == '\t')
                 return false;
-        key->text = span_of(at + 1, end);
+        key->text = qm_span_of(at + 1, end);
         end++;
     } else {
         if (!is_class(scan, at, KEY_FIRST))
             return false;
         while (is_class(scan, end, KEY_REST))
             end++;
-        key->text = span_of(at, end);
+        key->text = qm_span_of(at, end);
     }
     if (byte_at(scan, end) != ':' || key->text.size == 0 || key->text.size > MAX_KEY_BYTES)
         return false;
@@ -273,6 +226,27 @@ static bool find_key(const struct scan *scan, size_t at, struct found_key *key)
 
 /* ---- scalars on one line */
 
+/* Makes what stands between two quotes, without its escapes, the text of a node. */
+static bool set_unescaped(struct scan *scan, uint32_t index, size_t start, size_t end)
+{
+    struct qm_buffer *pool = &scan->reader->pool;
+    size_t pooled = pool->size;
+
+    if (!qm_buffer_reserve(pool, end - start))
+        return false;
+    for (size_t at = start; at < end; at++) {
+        char byte = scan->data[at];
+
+        if (byte == '\\')
+            byte = qm_unescaped(scan->data[++at]);
+        if (byte == 0)
+            return false;
+        qm_buffer_put(pool, byte);
+    }
+    set_pooled(scan, index, pooled);
+    return true;
+}
+
 /* Reads a quoted scalar. Returns the place behind it, or 0 for what it refuses. */
 static size_t read_quoted(struct scan *scan, size_t at, uint32_t index)
 {
@@ -280,6 +254,7 @@ static size_t read_quoted(struct scan *scan, size_t at, uint32_t index)
     size_t start = at + 1;
     size_t end = start;
     bool escaped = false;
+
     for (; end < scan->end && scan->data[end] != quote; end++) {
         if (scan->data[end] == '\n' || scan->data[end] == '\t')
             return 0;
@@ -295,25 +270,7 @@ static size_t read_quoted(struct scan *scan, size_t at, uint32_t index)
         return byte_at(scan, end + 1) == quote ? 0 : end + 1;
     if (!escaped)
         return end + 1;
-    struct buffer *pool = &scan->reader->pool;
-    if (!buffer_reserve(pool, end - start))
-        return 0;
-    size_t pooled = pool->size;
-    for (size_t from = start; from < end; from++) {
-        char byte = scan->data[from];
-        if (byte == '\\') {
-            byte = scan->data[++from];
-            if (byte == 'n')
-                byte = '\n';
-            else if (byte == 't')
-                byte = '\t';
-            else if (byte != '"' && byte != '\\' && byte != '/')
-                return 0;
-        }
-        pool->bytes[pool->size++] = byte;
-    }
-    set_pooled(scan, index, pooled);
-    return end + 1;
+    return set_unescaped(scan, index, start, end) ? end + 1 : 0;
 }
 
 /* Reads a plain scalar that ends with its line. Returns the place behind it, or 0. */
@@ -322,6 +279,7 @@ static size_t read_plain(struct scan *scan, size_t at, uint32_t index)
     size_t next = at + 1;
     bool dash = scan->data[at] == '-' && next < scan->end && scan->data[next] != ' ' &&
                 !is_line_end(scan, next);
+
     if (!dash && !is_class(scan, at, PLAIN_FIRST))
         return 0;
     size_t line = text_end(scan, at);
@@ -349,6 +307,7 @@ static size_t read_flow(struct scan *scan, size_t at, uint32_t index, int depth)
 static size_t read_flow_value(struct scan *scan, size_t at, uint32_t index, int depth)
 {
     char byte = byte_at(scan, at);
+
     node_of(scan, index)->place = place_of(scan, at);
     if (byte == '[' || byte == '{')
         return read_flow(scan, at, index, depth + 1);
@@ -370,15 +329,17 @@ static size_t read_flow_value(struct scan *scan, size_t at, uint32_t index, int 
 /* Reads one entry of a flow collection. Returns the place behind it, or 0. */
 static size_t read_flow_entry(struct scan *scan, size_t at, uint32_t index, int depth)
 {
-    if (node_of(scan, index)->kind == LIST) {
+    if (node_of(scan, index)->kind == QM_LIST) {
         uint32_t item = add_node(scan, index, at);
-        return item == NO_NODE ? 0 : read_flow_value(scan, at, item, depth);
+
+        return item == QM_NO_NODE ? 0 : read_flow_value(scan, at, item, depth);
     }
     struct found_key key;
     if (!find_key(scan, at, &key) || byte_at(scan, key.after) != ' ')
         return 0;
     uint32_t pair = add_pair(scan, index, &key);
-    return pair == NO_NODE ? 0 : read_flow_value(scan, skip_blanks(scan, key.after), pair, depth);
+    return pair == QM_NO_NODE ? 0
+                              : read_flow_value(scan, skip_blanks(scan, key.after), pair, depth);
 }
 
 /* Reads a flow collection. Returns the place behind it, or 0 for what it refuses. */
@@ -387,13 +348,13 @@ static size_t read_flow(struct scan *scan, size_t at, uint32_t index, int depth)
     if (depth > MAX_FLOWS)
         return 0;
     char close = scan->data[at] == '[' ? ']' : '}';
-    node_of(scan, index)->kind = close == ']' ? LIST : MAPPING;
+    node_of(scan, index)->kind = close == ']' ? QM_LIST : QM_MAPPING;
     at = skip_blanks(scan, at + 1);
     if (byte_at(scan, at) == close)
         return at + 1;
     for (;;) {
         at = read_flow_entry(scan, at, index, depth);
-        if (!at)
+        if (at == 0)
             return 0;
         at = skip_blanks(scan, at);
         if (byte_at(scan, at) == close)
@@ -418,13 +379,16 @@ static void next_line(struct scan *scan, size_t end)
 static size_t block_indent(const struct scan *scan, size_t at)
 {
     size_t blanks = 0;
+
     while (at < scan->end) {
         size_t text = skip_blanks(scan, at);
+
         if (byte_at(scan, text) == '\t')
             return 0;
         if (!is_line_end(scan, text) && text < scan->end) {
             size_t indent = text - at;
             bool inside = indent > scan->blocks[scan->depth - 1].indent && indent >= blanks;
+
             return inside ? indent : 0;
         }
         if (text - at > blanks)
@@ -437,12 +401,14 @@ static size_t block_indent(const struct scan *scan, size_t at)
 /* Reads the lines of a literal scalar (or steps over those of a folded one that nobody needs). */
 static bool read_block_lines(struct scan *scan, size_t indent, char chomp, bool keep)
 {
-    struct buffer *pool = &scan->reader->pool;
+    struct qm_buffer *pool = &scan->reader->pool;
     size_t content = pool->size; /* end of the last line with text, without its line end */
     bool ended = false;          /* that line has an end */
     bool any = false;
+
     while (scan->at < scan->end) {
         size_t text = scan->at;
+
         while (text - scan->at < indent && byte_at(scan, text) == ' ' && text < scan->end)
             text++;
         bool blank = is_line_end(scan, text);
@@ -452,7 +418,7 @@ static bool read_block_lines(struct scan *scan, size_t indent, char chomp, bool 
             break;
         }
         size_t end = text_end(scan, text);
-        if (keep && !buffer_add(pool, scan->data + text, end - text))
+        if (keep && !qm_buffer_add(pool, scan->data + text, end - text))
             return false;
         size_t after = line_end(scan, text);
         if (!blank) {
@@ -460,7 +426,7 @@ static bool read_block_lines(struct scan *scan, size_t indent, char chomp, bool 
             any = true;
             ended = after < scan->end;
         }
-        if (keep && after < scan->end && !buffer_add(pool, "\n", 1))
+        if (keep && after < scan->end && !qm_buffer_add(pool, "\n", 1))
             return false;
         next_line(scan, after);
     }
@@ -475,7 +441,7 @@ static bool read_block_lines(struct scan *scan, size_t indent, char chomp, bool 
 static bool read_block(struct scan *scan, size_t at, uint32_t index)
 {
     /* What an alias makes of it is not known yet. */
-    bool keep = scan->anchor_count || tree_keeps(scan->reader, index);
+    bool keep = scan->anchor_count || qm_tree_keeps(scan->reader, index);
     if (scan->data[at] == '>' && keep)
         return false;
     char chomp = byte_at(scan, at + 1);
@@ -485,7 +451,7 @@ static bool read_block(struct scan *scan, size_t at, uint32_t index)
         return false;
     size_t end = line_end(scan, comment);
     size_t indent = block_indent(scan, end + 1);
-    if (!indent)
+    if (indent == 0)
         return false;
     size_t pooled = scan->reader->pool.size;
     next_line(scan, end);
@@ -498,36 +464,39 @@ static bool read_block(struct scan *scan, size_t at, uint32_t index)
 /* ---- anchors and aliases */
 
 /* Finds the name behind an indicator. Returns the place behind it, or 0. */
-static size_t find_name(const struct scan *scan, size_t at, struct span *name)
+static size_t find_name(const struct scan *scan, size_t at, struct qm_span *name)
 {
     size_t end = at + 1;
+
     while (is_class(scan, end, NAME))
         end++;
-    *name = span_of(at + 1, end);
+    *name = qm_span_of(at + 1, end);
     bool ends = byte_at(scan, end) == ' ' || is_line_end(scan, end);
     return name->size && ends ? end : 0;
 }
 
 static size_t read_anchor(struct scan *scan, size_t at, uint32_t index)
 {
-    struct span name;
+    struct qm_span name;
     size_t end = find_name(scan, at, &name);
-    if (!end || scan->anchor_count == MAX_ANCHORS)
+
+    if (end == 0 || scan->anchor_count == MAX_ANCHORS)
         return 0;
     scan->anchors[scan->anchor_count++] = (struct anchor){.name = name, .node = index};
     return end;
 }
 
-/* Returns the node that the last anchor of a name stands at, or NO_NODE. */
-static uint32_t find_anchor(const struct scan *scan, struct span name)
+/* Returns the node that the last anchor of a name stands at, or QM_NO_NODE. */
+static uint32_t find_anchor(const struct scan *scan, struct qm_span name)
 {
     for (size_t i = scan->anchor_count; i-- > 0;) {
         const struct anchor *anchor = &scan->anchors[i];
+
         if (anchor->name.size == name.size &&
             memcmp(scan->data + anchor->name.start, scan->data + name.start, name.size) == 0)
             return anchor->node;
     }
-    return NO_NODE;
+    return QM_NO_NODE;
 }
 
 /* Whether a node is complete and has no alias in it, so that aliases cannot multiply. */
@@ -537,7 +506,7 @@ static bool can_be_target(const struct scan *scan, uint32_t target)
         if (scan->blocks[i].node == target)
             return false;
     uint32_t last = target;
-    while (node_of(scan, last)->last != NO_NODE)
+    while (node_of(scan, last)->last != QM_NO_NODE)
         last = node_of(scan, last)->last;
     for (size_t i = 0; i < scan->alias_count; i++)
         if (scan->aliases[i] > target && scan->aliases[i] <= last)
@@ -548,18 +517,19 @@ static bool can_be_target(const struct scan *scan, uint32_t target)
 /* Reads an alias. Returns the place behind it, or 0. */
 static size_t read_alias(struct scan *scan, size_t at, uint32_t index)
 {
-    struct span name;
+    struct qm_span name;
     size_t end = find_name(scan, at, &name);
-    uint32_t target = end ? find_anchor(scan, name) : NO_NODE;
-    if (target == NO_NODE || scan->alias_count == MAX_ALIASES || !can_be_target(scan, target))
+    uint32_t target = end ? find_anchor(scan, name) : QM_NO_NODE;
+
+    if (target == QM_NO_NODE || scan->alias_count == MAX_ALIASES || !can_be_target(scan, target))
         return 0;
     scan->aliases[scan->alias_count++] = index;
-    node_of(scan, index)->kind = ALIAS;
+    node_of(scan, index)->kind = QM_ALIAS;
     node_of(scan, index)->target = target;
     uint32_t child = node_of(scan, target)->first;
-    for (; child != NO_NODE; child = node_of(scan, child)->next)
+    for (; child != QM_NO_NODE; child = node_of(scan, child)->next)
         if (node_of(scan, child)->strong)
-            tree_mark_strong(scan->reader, index);
+            qm_tree_mark_strong(scan->reader, index);
     return end;
 }
 
@@ -569,11 +539,12 @@ static size_t read_alias(struct scan *scan, size_t at, uint32_t index)
 static bool read_value(struct scan *scan, size_t at, uint32_t index)
 {
     size_t before = at;
+
     at = skip_blanks(scan, at);
     bool anchored = byte_at(scan, at) == '&';
     if (anchored) {
         before = read_anchor(scan, at, index);
-        if (!before)
+        if (before == 0)
             return false;
         at = skip_blanks(scan, before);
     }
@@ -584,7 +555,7 @@ static bool read_value(struct scan *scan, size_t at, uint32_t index)
         next_line(scan, line_end(scan, at));
         return true;
     }
-    scan->pending = NO_NODE;
+    scan->pending = QM_NO_NODE;
     node_of(scan, index)->place = place_of(scan, at);
     if (byte == '|' || byte == '>')
         return read_block(scan, at, index);
@@ -596,7 +567,7 @@ static bool read_value(struct scan *scan, size_t at, uint32_t index)
         at = read_alias(scan, at, index);
     else
         at = read_plain(scan, at, index);
-    if (!at)
+    if (at == 0)
         return false;
     size_t rest = skip_blanks(scan, at);
     bool comment = byte_at(scan, rest) == '#' && scan->data[rest - 1] == ' ';
@@ -607,17 +578,17 @@ static bool read_value(struct scan *scan, size_t at, uint32_t index)
 }
 
 /* Turns the pending node (or nothing, for the root) into a collection that begins at a place. */
-static uint32_t open_block(struct scan *scan, enum node_kind kind, size_t at)
+static uint32_t open_block(struct scan *scan, enum qm_kind kind, size_t at)
 {
     if (scan->depth == MAX_BLOCKS)
-        return NO_NODE;
-    uint32_t index = scan->depth ? scan->pending : add_node(scan, NO_NODE, at);
-    if (index == NO_NODE)
-        return NO_NODE;
+        return QM_NO_NODE;
+    uint32_t index = scan->depth ? scan->pending : add_node(scan, QM_NO_NODE, at);
+    if (index == QM_NO_NODE)
+        return QM_NO_NODE;
     node_of(scan, index)->kind = (uint8_t)kind;
     node_of(scan, index)->place = place_of(scan, at);
     scan->blocks[scan->depth++] = (struct block){.node = index, .indent = at - scan->line_start};
-    scan->pending = NO_NODE;
+    scan->pending = QM_NO_NODE;
     scan->must_follow = false;
     return index;
 }
@@ -632,25 +603,26 @@ static bool read_entry(struct scan *scan, size_t at)
 {
     uint32_t around = scan->blocks[scan->depth - 1].node;
     struct found_key key;
+
     while (is_dash(scan, at)) {
-        if (node_of(scan, around)->kind != LIST)
+        if (node_of(scan, around)->kind != QM_LIST)
             return false;
         scan->pending = add_node(scan, around, at + 1);
-        if (scan->pending == NO_NODE)
+        if (scan->pending == QM_NO_NODE)
             return false;
         size_t inner = skip_blanks(scan, at + 1);
         bool list = is_dash(scan, inner) && byte_at(scan, inner) == '-';
         if (!list && !find_key(scan, inner, &key))
             return read_value(scan, at + 1, scan->pending);
         at = inner;
-        around = open_block(scan, list ? LIST : MAPPING, at);
-        if (around == NO_NODE)
+        around = open_block(scan, list ? QM_LIST : QM_MAPPING, at);
+        if (around == QM_NO_NODE)
             return false;
     }
-    if (node_of(scan, around)->kind != MAPPING || !find_key(scan, at, &key))
+    if (node_of(scan, around)->kind != QM_MAPPING || !find_key(scan, at, &key))
         return false;
     uint32_t pair = add_pair(scan, around, &key);
-    return pair != NO_NODE && read_value(scan, key.after, pair);
+    return pair != QM_NO_NODE && read_value(scan, key.after, pair);
 }
 
 /* Closes what ends before a place and opens what begins there. */
@@ -658,21 +630,23 @@ static bool find_block(struct scan *scan, size_t at)
 {
     size_t column = at - scan->line_start;
     bool dash = is_dash(scan, at);
+
     if (!scan->depth)
         return scan->reader->node_count == 0 &&
-               open_block(scan, dash ? LIST : MAPPING, at) != NO_NODE;
-    for (; scan->depth; scan->depth--, scan->pending = NO_NODE) {
+               open_block(scan, dash ? QM_LIST : QM_MAPPING, at) != QM_NO_NODE;
+    for (; scan->depth; scan->depth--, scan->pending = QM_NO_NODE) {
         const struct block *top = &scan->blocks[scan->depth - 1];
         uint8_t kind = node_of(scan, top->node)->kind;
+
         /* A list may stand as far left as the key that it belongs to. */
-        bool same_column_list = column == top->indent && dash && kind == MAPPING;
+        bool same_column_list = column == top->indent && dash && kind == QM_MAPPING;
         if (column > top->indent || same_column_list)
-            return scan->pending != NO_NODE &&
-                   open_block(scan, dash ? LIST : MAPPING, at) != NO_NODE;
+            return scan->pending != QM_NO_NODE &&
+                   open_block(scan, dash ? QM_LIST : QM_MAPPING, at) != QM_NO_NODE;
         if (scan->must_follow)
             return false;
-        if (column == top->indent && (kind == MAPPING || dash)) {
-            scan->pending = NO_NODE;
+        if (column == top->indent && (kind == QM_MAPPING || dash)) {
+            scan->pending = QM_NO_NODE;
             return true;
         }
     }
@@ -684,6 +658,7 @@ static bool read_lines(struct scan *scan)
     while (scan->at < scan->end) {
         size_t at = skip_blanks(scan, scan->at);
         char byte = byte_at(scan, at);
+
         if (is_line_end(scan, at) || byte == '#') {
             next_line(scan, line_end(scan, at));
             continue;
@@ -697,11 +672,11 @@ static bool read_lines(struct scan *scan)
     return !scan->must_follow;
 }
 
-bool read_document(struct quota_manifest *reader, const char *data, size_t start, size_t end,
-                   unsigned line)
+bool qm_yaml_read(struct quota_manifest *reader, const char *data, size_t start, size_t end,
+                  unsigned line)
 {
     set_classes(reader);
-    if (!is_plain_text(data, start, end))
+    if (!qm_is_plain_text(data, start, end))
         return false;
     reader->node_count = 0;
     reader->pool.size = 0;
@@ -712,6 +687,6 @@ bool read_document(struct quota_manifest *reader, const char *data, size_t start
                         .line_start = start,
                         .line = line,
                         .counted_at = start,
-                        .pending = NO_NODE};
-    return read_lines(&scan) && tree_write(reader, data);
+                        .pending = QM_NO_NODE};
+    return read_lines(&scan) && qm_tree_write(reader, data);
 }
