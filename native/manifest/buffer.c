@@ -25,6 +25,8 @@ bool qm_buffer_reserve(struct qm_buffer *buffer, size_t more)
 
 bool qm_buffer_add(struct qm_buffer *buffer, const char *bytes, size_t size)
 {
+    if (size == 0) /* there may be no bytes at all yet */
+        return true;
     if (!qm_buffer_reserve(buffer, size))
         return false;
     memcpy(buffer->bytes + buffer->size, bytes, size);

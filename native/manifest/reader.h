@@ -31,6 +31,7 @@ struct quota_manifest {
     struct qm_node *nodes;
     size_t node_count;
     size_t node_capacity;
+    size_t aliased;        /* bytes of JSON that aliases have added so far */
     uint8_t classes[256];  /* of bytes, for yaml.c */
     struct qm_buffer pool; /* texts that differ from how they stand in the file */
     struct qm_buffer json; /* the answer */

@@ -6,7 +6,11 @@
 #include "manifest.h"
 #include "reader.h"
 
-enum { FIRST_NODES = 512, MAX_NODES = 1 << 20 };
+enum {
+    FIRST_NODES = 512,
+    MAX_NODES = 1 << 20,
+    MAX_ALIASED = 1 << 24, /* bytes of JSON that a document's aliases may add */
+};
 
 /* ---- tree */
 
@@ -155,13 +159,24 @@ static bool write_mapping(struct quota_manifest *reader, const char *data,
     return qm_buffer_add(json, "}", 1);
 }
 
+/* Writes what an alias stands for once more, unless aliases have written too much already. */
+static bool write_alias(struct quota_manifest *reader, const char *data, uint32_t target)
+{
+    size_t before = reader->json.size;
+
+    if (reader->aliased > MAX_ALIASED || !write_node(reader, data, target))
+        return false;
+    reader->aliased += reader->json.size - before;
+    return true;
+}
+
 /* Recursion ends because the reader refuses deep documents. */
 static bool write_node(struct quota_manifest *reader, const char *data, uint32_t index)
 {
     const struct qm_node *node = &reader->nodes[index];
 
     if (node->kind == QM_ALIAS)
-        return write_node(reader, data, node->target);
+        return write_alias(reader, data, node->target);
     if (node->kind == QM_LIST)
         return write_list(reader, data, node);
     if (node->kind == QM_MAPPING)
@@ -178,5 +193,6 @@ static bool write_node(struct quota_manifest *reader, const char *data, uint32_t
 
 bool qm_tree_write(struct quota_manifest *reader, const char *data)
 {
+    reader->aliased = 0;
     return reader->node_count == 0 || write_node(reader, data, 0);
 }

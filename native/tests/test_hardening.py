@@ -5,7 +5,7 @@ What the C library or the processor does not have is not asked for.
 """
 # ruff: noqa: D101, D102 - a test's name is its sentence
 # ruff: noqa: PT009 - unittest, since pytest is no part of the standard library
-# ruff: noqa: INP001, S603, S607 - tests are no package, and start the tools by name
+# ruff: noqa: INP001, S603 - tests are no package, and start the tools they need
 
 from __future__ import annotations
 
