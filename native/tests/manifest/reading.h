@@ -32,6 +32,28 @@ static inline struct quota_manifest *reading_new(void)
     return reader;
 }
 
+/* A reader for which words stand for each use. */
+static inline struct quota_manifest *reading_new_with_words(void)
+{
+    static const struct {
+        const char *word;
+        int use;
+    } words[] = {
+        {"ConfigMap", QUOTA_MANIFEST_KIND_SKIP}, {"Pod", QUOTA_MANIFEST_KIND_READ},
+        {"containers", QUOTA_MANIFEST_READ},     {"cpu", QUOTA_MANIFEST_READ_KEY},
+        {"services", QUOTA_MANIFEST_LEAVE},      {"{{", QUOTA_MANIFEST_ASK},
+    };
+    struct quota_manifest *reader = quota_manifest_new();
+
+    if (reader == NULL)
+        abort();
+    reading_know_keys(reader);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (quota_manifest_word(reader, words[i].word, words[i].use) != 0)
+            abort();
+    return reader;
+}
+
 /**
  * Read bytes that are copied to where nothing stands behind them, so that the address sanitizer
  * notices the smallest step too far.

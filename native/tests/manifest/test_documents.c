@@ -6,27 +6,6 @@ static const char *read_with(struct quota_manifest *reader, const char *text)
     return reading_of(reader, quota_manifest_read, text, strlen(text));
 }
 
-/* A reader for which words stand for each use. */
-static struct quota_manifest *new_with_words(void)
-{
-    static const struct {
-        const char *word;
-        int use;
-    } words[] = {
-        {"ConfigMap", QUOTA_MANIFEST_KIND_SKIP}, {"Pod", QUOTA_MANIFEST_KIND_READ},
-        {"containers", QUOTA_MANIFEST_READ},     {"cpu", QUOTA_MANIFEST_READ_KEY},
-        {"services", QUOTA_MANIFEST_LEAVE},      {"{{", QUOTA_MANIFEST_ASK},
-    };
-    struct quota_manifest *reader = quota_manifest_new();
-
-    if (reader == NULL)
-        abort();
-    reading_know_keys(reader);
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        CHECK(quota_manifest_word(reader, words[i].word, words[i].use) == 0);
-    return reader;
-}
-
 static void documents_are_cut_at_marks(void)
 {
     struct quota_manifest *reader = reading_new();
@@ -71,7 +50,7 @@ static const char *use_of(struct quota_manifest *reader, const char *text)
 
 static void words_say_what_becomes_of_a_document(void)
 {
-    struct quota_manifest *reader = new_with_words();
+    struct quota_manifest *reader = reading_new_with_words();
 
     CHECK_TEXT(use_of(reader, "a: b\n"), "passed over");
     CHECK_TEXT(use_of(reader, "a: b # {{ x }}\n"), "left");
@@ -86,7 +65,7 @@ static void words_say_what_becomes_of_a_document(void)
 
 static void a_known_kind_counts_before_words(void)
 {
-    struct quota_manifest *reader = new_with_words();
+    struct quota_manifest *reader = reading_new_with_words();
 
     CHECK_TEXT(use_of(reader, "kind: ConfigMap\ncontainers: []\n"), "passed over");
     CHECK_TEXT(use_of(reader, "kind: Pod\nservices: []\n"), "read");
@@ -104,7 +83,7 @@ static void words_decide_about_json_as_a_whole(void)
     static const char read[] = "{\"cpu\": 1} {}";
     static const char passed[] = "{\"a\": 1}";
     static const char left[] = "{\"cpu\": 1} {\"services\": 1}";
-    struct quota_manifest *reader = new_with_words();
+    struct quota_manifest *reader = reading_new_with_words();
 
     CHECK(quota_manifest_read_json(reader, read, 0, strlen(read), 1) > 0);
     CHECK(quota_manifest_read_json(reader, passed, 0, strlen(passed), 1) == -1);

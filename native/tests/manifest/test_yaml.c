@@ -59,6 +59,12 @@ static void every_notation_is_read(void)
         "[\"\",true,23,2]]}");
 }
 
+static void columns_count_characters(void)
+{
+    CHECK_TEXT(tree_of("cpu: [\"\xc3\xa9\", x]\n"),
+               "{\"\":[1,1],\"cpu\":[1,6,[\"\xc3\xa9\",false,1,7],[\"x\",true,1,12]]}");
+}
+
 static void pairs_that_nobody_asks_for_are_left_out(void)
 {
     CHECK_TEXT(tree_of("a: 1\nname: x\nb: {c: [cpu]}\nd:\n- e: {cpu: 2, name: y, f: z}\n"),
@@ -330,6 +336,7 @@ int main(void)
 {
     reader = reading_new();
     RUN(every_notation_is_read);
+    RUN(columns_count_characters);
     RUN(pairs_that_nobody_asks_for_are_left_out);
     RUN(what_readers_could_take_otherwise_is_left);
     RUN(bytes_that_are_not_plain_text_are_left);
