@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 NATIVE := $(shell find native -name '*.[ch]' -o -name CMakeLists.txt)
 
-.PHONY: help audit test demo lint types generate generated wheel native native-check \
+.PHONY: help audit test demo lint types generate generated wheel native native-check fuzz \
 	bench-sampler bench-lint bench-probe bench-startup clean
 
 help: ## list the targets
@@ -29,7 +29,7 @@ demo: $(READY) ## two busy threads under a 50 % quota, audited
 	@$(BIN)/python tools/demo.py
 
 lint: $(READY) ## style of Python, shell and C
-	@$(BIN)/ruff check && $(BIN)/ruff format --check
+	@tools/check-style $(BIN)
 
 types: $(READY) ## strict types
 	@$(BIN)/mypy
@@ -42,6 +42,9 @@ generated: $(READY) ## fail if a generated file is not current
 
 wheel: ## build the wheel, install it elsewhere, run every command there
 	@tools/wheel-outside-checkout
+
+fuzz: ## the reader of manifests against made-up files, for FUZZ_SECONDS (60)
+	@native/fuzz build/fuzz
 
 native-check: ## gcc and clang, warnings as errors, sanitizers
 	@native/check
