@@ -22,8 +22,7 @@ from quota_advisor.probe.progress import Progress
 from quota_advisor.probe.report.table import headline
 from quota_advisor.probe.result import Result
 from quota_advisor.probe.session import check_machine, probe
-from quota_advisor.sandbox.priority import Priority
-from quota_advisor.sandbox.signals import ended_by_signals
+from quota_advisor.sandbox import Priority
 
 TIERS = (0.5, 1.0, 2.0)
 THREADS = 2
@@ -55,8 +54,7 @@ def main() -> int:
     """Measure, print the block, and tell by the exit code whether the shape is right."""
     options = _parse()
     try:
-        with ended_by_signals():
-            result = _measure(options)
+        result = _measure(options)
     except QuotaAdvisorError as error:
         print(f"bench-probe: {error}", file=sys.stderr)
         return error.exit_code

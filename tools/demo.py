@@ -16,9 +16,7 @@ from quota_advisor import cli
 from quota_advisor.errors import QuotaAdvisorError
 from quota_advisor.model.limit import Bandwidth
 from quota_advisor.probe.burner import end_child, find_burner, start_burner
-from quota_advisor.sandbox.cgroup import Group, open_sandbox
-from quota_advisor.sandbox.priority import Priority
-from quota_advisor.sandbox.signals import ended_by_signals, shielded
+from quota_advisor.sandbox import Priority, TemporaryCgroup, open_sandbox, shielded
 
 LIMIT = Bandwidth(quota_usec=50_000, period_usec=100_000)
 WINDOW_SEC = 10
@@ -30,11 +28,7 @@ def main() -> int:
     """Start the load, audit the machine, end the load."""
     try:
         # Outweighing everybody: the quota, not the crowd, must be what limits.
-        with (
-            ended_by_signals(),
-            open_sandbox("demo", Priority.HIGH) as sandbox,
-            sandbox.group() as group,
-        ):
+        with open_sandbox("demo", Priority.HIGH) as sandbox, sandbox.group() as group:
             group.set_limit(LIMIT)
             with load(group):
                 return show(group)
@@ -47,7 +41,7 @@ def main() -> int:
 
 
 @contextmanager
-def load(group: Group) -> Iterator[None]:
+def load(group: TemporaryCgroup) -> Iterator[None]:
     """Keep two threads busy in the cgroup."""
     arguments = ["saturate", "--threads", "2", "--duration", str(LOAD_SEC)]
     with shielded() as exposed:
@@ -60,7 +54,7 @@ def load(group: Group) -> Iterator[None]:
             end_child(child)
 
 
-def wait_for_load(group: Group, child: subprocess.Popen[str]) -> None:
+def wait_for_load(group: TemporaryCgroup, child: subprocess.Popen[str]) -> None:
     """Wait until the load runs in the cgroup."""
     members = group.directories[0] / "cgroup.procs"
     while str(child.pid) not in members.read_text(encoding="ascii").split():
@@ -70,7 +64,7 @@ def wait_for_load(group: Group, child: subprocess.Popen[str]) -> None:
     time.sleep(SETTLE_SEC)
 
 
-def show(group: Group) -> int:
+def show(group: TemporaryCgroup) -> int:
     """Audit the machine, as a user would."""
     arguments = ["audit", "host", "--window", str(WINDOW_SEC)]
     print(f"Two busy threads run in {group.path} under {LIMIT.percent:g} % of one CPU.")

@@ -105,14 +105,12 @@ def command(*, list_profiles: bool, formats: tuple[str, ...], yes: bool, **choic
     if list_profiles:
         return _list_profiles()
     from quota_advisor.probe.session import check_machine  # noqa: PLC0415
-    from quota_advisor.sandbox.signals import ended_by_signals  # noqa: PLC0415
 
     order = _order(**choices)
     outputs = _targets(formats)
-    with ended_by_signals():
-        check_machine(order)
-        _announce(order, yes=yes)
-        _show(_measure(order), outputs)
+    check_machine(order)
+    _announce(order, yes=yes)
+    _show(_measure(order), outputs)
     return 0
 
 
@@ -127,7 +125,7 @@ def _order(
 ) -> Order:
     """Return what the options ask for; those that shape the load are passed on as typed."""
     from quota_advisor.probe.order import Asked, make_order  # noqa: PLC0415
-    from quota_advisor.sandbox.priority import Priority  # noqa: PLC0415
+    from quota_advisor.sandbox import Priority  # noqa: PLC0415
 
     return make_order(
         Asked(**asked),

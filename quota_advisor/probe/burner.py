@@ -12,9 +12,9 @@ from typing import Literal
 import pydantic
 
 import quota_advisor
-from quota_advisor.sandbox.errors import BurnerError
+from quota_advisor.probe.errors import BurnerError
+from quota_advisor.sandbox import shielded
 from quota_advisor.sandbox.removal import BURNER
-from quota_advisor.sandbox.signals import shielded
 
 OVERRIDE = "QUOTA_ADVISOR_BURNER"
 """Environment variable with the path of the program, for development."""
@@ -150,8 +150,8 @@ def start_burner(
 ) -> subprocess.Popen[str]:
     """Start the program in a process group of its own: Ctrl-C at a terminal is ours to handle.
 
-    It ends when the calling thread does, however that ends. To be used with the ending signals
-    held back, and together with :func:`end_child`.
+    It ends when the calling thread does, however that ends. To be used under a shield, and together
+    with :func:`end_child`.
 
     Args:
         burner: From :func:`find_burner`.

@@ -7,8 +7,8 @@ import time
 from collections.abc import Iterator, Sequence
 
 from quota_advisor.model.limit import Missing
+from quota_advisor.probe.errors import BusyError
 from quota_advisor.probe.measure import MachineUse, Run, machine_use, read_machine
-from quota_advisor.sandbox.errors import BusyError
 from quota_advisor.units import format_cores, format_ratio
 
 WATCH_SEC = 1.0

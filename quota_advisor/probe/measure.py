@@ -14,7 +14,8 @@ from quota_advisor.model.cgroup import CounterWindow
 from quota_advisor.model.limit import Missing
 from quota_advisor.probe.burner import BurnerReport, Tick, run_burner
 from quota_advisor.probe.plan import WARMUP_MSEC, Limit, Load, run_sec
-from quota_advisor.sandbox.cgroup import HOST, Sandbox
+from quota_advisor.sandbox import Sandbox
+from quota_advisor.sandbox.cgroup import HOST
 
 _BUSY = ("user", "nice", "system", "irq", "softirq")
 

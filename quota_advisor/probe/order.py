@@ -15,7 +15,7 @@ from quota_advisor.probe.slo import (
     period_candidates,
     quota_candidates,
 )
-from quota_advisor.sandbox.priority import Priority
+from quota_advisor.sandbox import Priority
 from quota_advisor.units import parse_time_span
 
 MAX_TIERS = 64

@@ -11,7 +11,7 @@ from quota_advisor.probe.profile import Saturate
 from quota_advisor.probe.reconcile import Verdict, reconcile
 from quota_advisor.probe.slo import Answer
 from quota_advisor.probe.summary import TierSummary, summarise
-from quota_advisor.sandbox.priority import Priority
+from quota_advisor.sandbox import Priority
 from quota_advisor.units import format_cores, format_usec
 
 

@@ -15,9 +15,11 @@ from quota_advisor.probe.measure import Bench, Measure, Run, calibrate
 from quota_advisor.probe.plan import Limit, Load, Timing, run_sec
 from quota_advisor.probe.result import Node, Result
 from quota_advisor.probe.slo import Answer, Knob, Search, Target, most_runs
-from quota_advisor.sandbox.cgroup import Sandbox, burst_file_of, open_sandbox
-from quota_advisor.sandbox.priority import Priority
+from quota_advisor.sandbox import Priority, Sandbox, open_sandbox
 from quota_advisor.units import format_cores
+
+PURPOSE = "probe"
+"""What the names of our cgroups say that they are for."""
 
 FEW_SAMPLES = 1_000
 """With fewer requests in a run, its 99.9th percentile is its maximum."""
@@ -92,7 +94,7 @@ def check_machine(order: Order) -> None:
         BusyError: The machine has something else to do.
     """
     find_burner()
-    with open_sandbox() as sandbox, sandbox.group():
+    with open_sandbox(PURPOSE) as sandbox, sandbox.group():
         pass
     if order.max_load_ratio is not None:
         refuse_when_busy(machine_cpus(), order.max_load_ratio)
@@ -102,10 +104,11 @@ def probe(order: Order, on_run: OnRun) -> Result:
     """Run everything and return the result.
 
     Raises:
-        ProbeError: It could not be run.
+        BurnerError: The load failed.
+        SandboxError: There is no cgroup to measure in, or it does not take a limit.
     """
     burner = find_burner()
-    with open_sandbox(priority=order.priority) as sandbox:
+    with open_sandbox(PURPOSE, order.priority) as sandbox:
         speed = calibrate(burner)
         runs: list[Run] = []
 
@@ -191,14 +194,14 @@ def _notes(order: Order, sandbox: Sandbox, runs: Sequence[Run]) -> Iterator[str]
     if any(limit.burst_usec for limit in limits):
         yield (
             "systemd, Kubernetes and compose have no key for burst: it is written to"
-            f" {burst_file_of(sandbox.hierarchy)} of the cgroup"
+            f" {sandbox.burst_file} of the cgroup"
         )
     fewest = min(run.report.lat_samples for run in runs)
     if fewest < FEW_SAMPLES:
         names = "p99.9" if fewest >= FEW_SAMPLES // 10 else "p99, as p99.9,"
         yield f"a run has {fewest} requests: {names} is the slowest of them"
-    if sandbox.left:
+    if sandbox.orphans:
         yield (
             f"cgroups of killed runs hold processes that are not ours, and stay:"
-            f" {', '.join(map(str, sandbox.left))}"
+            f" {', '.join(map(str, sandbox.orphans))}"
         )

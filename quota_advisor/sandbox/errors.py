@@ -1,21 +1,9 @@
-"""Why a probe cannot be run."""
+"""Why there is no sandbox."""
 
 from __future__ import annotations
 
 from quota_advisor.errors import QuotaAdvisorError
 
 
-class ProbeError(QuotaAdvisorError):
-    """The probe cannot run, or a run of it failed."""
-
-
-class BurnerError(ProbeError):
-    """The program that makes the load is missing, or did not do its work."""
-
-
-class SandboxError(ProbeError):
-    """There is no cgroup to measure in, or it does not take the limit."""
-
-
-class BusyError(ProbeError):
-    """The machine has other things to do."""
+class SandboxError(QuotaAdvisorError):
+    """No temporary cgroup can be made, limited or removed."""

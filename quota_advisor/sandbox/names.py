@@ -36,14 +36,14 @@ class Owner:
     start_ticks: int
 
 
-def new_name(kind: str) -> str:
+def new_name(purpose: str) -> str:
     """Return a name that nobody else has or had since boot.
 
     Args:
-        kind: What the cgroup is for, lower-case letters only: ``probe``, ``demo``.
+        purpose: What the cgroup is for, lower-case letters only: ``probe``, ``demo``.
     """
     me = this_process()
-    return f"{PREFIX}{kind}-{me.space}-{me.pid}-{me.start_ticks}-{next(_COUNTER)}"
+    return f"{PREFIX}{purpose}-{me.space}-{me.pid}-{me.start_ticks}-{next(_COUNTER)}"
 
 
 def owner_of(name: str) -> Owner | None:

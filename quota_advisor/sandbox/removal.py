@@ -14,13 +14,12 @@ from quota_advisor.sandbox.errors import SandboxError
 from quota_advisor.sandbox.names import is_gone, owner_of
 
 BURNER = "quota-burner"
-"""The program that makes our load: in a sandbox of ours it may be ended, nothing else may."""
+"""The program that makes load for us: in a sandbox it may be ended, and nothing else may."""
 
 PATIENCE_SEC = 5.0
 """How long a cgroup may stay busy. A process that was throttled dies at the next period."""
 
 _PAUSE_SEC = 0.01
-_HINT = "run quota-advisor probe again, which removes it"
 
 _made: set[Path] = set()
 
@@ -47,7 +46,7 @@ def remove(directories: Iterable[Path]) -> None:
         holders = ", ".join(map(str, _processes(left[0]))) or "nobody"
         raise SandboxError(
             f"{left[0]} cannot be removed (processes in it: {holders})",
-            hint=_HINT,
+            hint="end them, and remove it with rmdir",
         )
 
 

@@ -53,7 +53,7 @@ def transient_scope(
 ) -> Iterator[tuple[str, int]]:
     """Have systemd make a delegated scope, and let it go afterwards.
 
-    To be used with the ending signals held back.
+    To be used under a shield, see :mod:`quota_advisor.sandbox.signals`.
 
     Args:
         address: The manager.

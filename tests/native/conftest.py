@@ -17,7 +17,7 @@ from quota_advisor.collect.host.root import HostRoot
 from quota_advisor.errors import QuotaAdvisorError
 from quota_advisor.model.limit import Missing
 from quota_advisor.probe.burner import find_burner
-from quota_advisor.sandbox.cgroup import open_sandbox
+from quota_advisor.sandbox import open_sandbox
 
 ROOT = HostRoot(Path("/"))
 

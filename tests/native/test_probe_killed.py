@@ -15,7 +15,8 @@ import pytest
 
 from quota_advisor.collect.host.cgroup_tree import find_hierarchy
 from quota_advisor.model.limit import Missing
-from quota_advisor.sandbox.cgroup import HOST, open_sandbox
+from quota_advisor.sandbox import open_sandbox
+from quota_advisor.sandbox.cgroup import HOST
 from quota_advisor.sandbox.names import owner_of
 from quota_advisor.sandbox.removal import BURNER
 
@@ -118,3 +119,25 @@ def settle(pids: set[int], marks: set[str]) -> None:
         time.sleep(0.05)
     assert list(load_of(marks)) == []
     assert list(groups_of(pids)) == []
+
+
+ANY_PROGRAM = """
+import threading, time
+from quota_advisor.sandbox import open_sandbox
+threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+with open_sandbox("test") as sandbox, sandbox.group():
+    print("ready", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_program_with_threads_that_knows_nothing_of_signals_leaves_nothing() -> None:
+    child = subprocess.Popen([sys.executable, "-c", ANY_PROGRAM], stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    assert child.stdout.readline() == b"ready\n"
+    assert list(groups_of({child.pid}))
+    child.terminate()
+    child.communicate(timeout=30)
+
+    assert child.returncode == 128 + signal.SIGTERM
+    assert list(groups_of({child.pid})) == []

@@ -16,7 +16,7 @@ from quota_advisor.probe.plan import Timing, fit, limit_of
 from quota_advisor.probe.profile import find_profile
 from quota_advisor.probe.result import Node, Result
 from quota_advisor.probe.session import Order
-from quota_advisor.sandbox.priority import Priority
+from quota_advisor.sandbox import Priority
 
 NOT_REPORTED = Missing(reason="not reported in this test")
 

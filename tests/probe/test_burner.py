@@ -9,7 +9,7 @@ import pytest
 
 import quota_advisor
 from quota_advisor.probe.burner import OVERRIDE, find_burner, run_burner
-from quota_advisor.sandbox.errors import BurnerError
+from quota_advisor.probe.errors import BurnerError
 from tests.probe.conftest import report
 
 

@@ -18,7 +18,7 @@ from quota_advisor.probe.measure import Run
 from quota_advisor.probe.plan import Limit
 from quota_advisor.probe.progress import Progress
 from quota_advisor.probe.session import Order, in_rounds
-from quota_advisor.sandbox.errors import SandboxError
+from quota_advisor.sandbox import SandboxError
 from tests.probe.conftest import MakeResult, MakeRun, order
 
 
@@ -137,7 +137,7 @@ def test_a_machine_that_cannot_be_measured_ends_with_three(
 def test_without_root_it_says_so(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("quota_advisor.sandbox.cgroup.os.geteuid", lambda: 1000)
+    monkeypatch.setattr("quota_advisor.sandbox.place.os.geteuid", lambda: 1000)
     monkeypatch.setattr(session, "find_burner", lambda: None)
 
     assert cli.run(["probe", "--force"]) == 3

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from quota_advisor.sandbox import removal
-from quota_advisor.sandbox.errors import SandboxError
+from quota_advisor.sandbox import SandboxError, removal
 from quota_advisor.sandbox.names import Owner, new_name, this_process
 from quota_advisor.sandbox.removal import make, remove, remove_orphans
 
 
-def name_of(owner: Owner, kind: str = "probe") -> str:
-    return f"quota-advisor-{kind}-{owner.space}-{owner.pid}-{owner.start_ticks}-1"
+def name_of(owner: Owner, purpose: str = "probe") -> str:
+    return f"quota-advisor-{purpose}-{owner.space}-{owner.pid}-{owner.start_ticks}-1"
 
 
 @pytest.fixture

@@ -86,7 +86,7 @@ DOCKER = f"/system.slice/docker-{ID}.scope"
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Callable[[str, Answer], HostRoot]]:
     """Start engines that give one answer to each connection."""
-    servers: list[socket.socket] = []
+    servers: list[tuple[socket.socket, threading.Thread]] = []
 
     def start(path: str, answer: Answer) -> HostRoot:
         place = tmp_path / path.lstrip("/")
@@ -94,12 +94,16 @@ def engine(tmp_path: Path) -> Iterator[Callable[[str, Answer], HostRoot]]:
         server = socket.socket(socket.AF_UNIX)
         bind(server, place)
         server.listen()
-        servers.append(server)
-        threading.Thread(target=_serve, args=(server, answer), daemon=True).start()
+        thread = threading.Thread(target=_serve, args=(server, answer), daemon=True)
+        thread.start()
+        servers.append((server, thread))
         return HostRoot(tmp_path)
 
     yield start
-    for server in servers:
+    for server, thread in servers:
+        # Closing alone does not wake who waits for a connection.
+        server.shutdown(socket.SHUT_RDWR)
+        thread.join(10)
         server.close()
 
 
