@@ -7,6 +7,7 @@ from html import escape
 from quota_advisor.probe.report import svg as report_svg
 from quota_advisor.probe.report import table as report_table
 from quota_advisor.probe.result import Result
+from quota_advisor.render.chart.svg import element
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -40,7 +41,7 @@ def render(result: Result) -> str:
         title=escape(report_table.headline(result)),
         host=escape(result.node.hostname),
         description=escape(" ".join(result.load.profile.description.split())),
-        chart=report_svg.chart(result),
+        chart=element(report_svg.chart(result)),
         table=escape(report_table.render(result)),
         version=escape(result.version),
     )

@@ -1,0 +1,1 @@
+"""Charts from plain numbers: as SVG, and with characters for a terminal."""
