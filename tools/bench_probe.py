@@ -17,12 +17,8 @@ from dataclasses import dataclass
 
 from quota_advisor.errors import QuotaAdvisorError
 from quota_advisor.model.limit import Missing
-from quota_advisor.probe.order import Asked, make_order
-from quota_advisor.probe.progress import Progress
+from quota_advisor.probe import Asked, Priority, Result, check_machine, make_order, probe
 from quota_advisor.probe.report.table import headline
-from quota_advisor.probe.result import Result
-from quota_advisor.probe.session import check_machine, probe
-from quota_advisor.sandbox import Priority
 
 TIERS = (0.5, 1.0, 2.0)
 THREADS = 2
@@ -105,13 +101,11 @@ def _measure(options: argparse.Namespace) -> Result:
         max_load_ratio=None if options.force else 0.5,
     )
     check_machine(order)
-    if not sys.stderr.isatty():
-        return probe(order, lambda _limit, _number: None)
-    progress = Progress(order, lambda text: print(text, end="", file=sys.stderr, flush=True))
-    try:
-        return probe(order, progress.on_run)
-    finally:
-        progress.end()
+    return probe(order, _show_progress if sys.stderr.isatty() else None)
+
+
+def _show_progress(text: str) -> None:
+    print(text, end="", file=sys.stderr, flush=True)
 
 
 def shape(result: Result) -> Iterator[Check]:

@@ -12,11 +12,10 @@ import click
 from quota_advisor.cli.options import Number
 from quota_advisor.cli.streams import is_terminal, say, write_report
 from quota_advisor.errors import CollectError
+from quota_advisor.render.targets import Targets, check_file, parse_formats, write_file
 
 if TYPE_CHECKING:
-    from quota_advisor.probe.result import Result
-    from quota_advisor.probe.session import Order
-    from quota_advisor.render.targets import Targets
+    from quota_advisor.probe import Order, Result
 
 FORMATS = ("table", "csv", "json", "svg", "html")
 PRIORITIES = ("low", "normal", "high")
@@ -104,28 +103,22 @@ def command(*, list_profiles: bool, formats: tuple[str, ...], yes: bool, **choic
     """  # noqa: D301 - click's mark for lines to keep
     if list_profiles:
         return _list_profiles()
-    from quota_advisor.probe.session import check_machine  # noqa: PLC0415
+    from quota_advisor import probe  # noqa: PLC0415 - --help needs nothing of it
 
     order = _order(**choices)
     outputs = _targets(formats)
-    check_machine(order)
+    probe.check_machine(order)
     _announce(order, yes=yes)
-    _show(_measure(order), outputs)
+    result = probe.probe(order, _show_progress if is_terminal(sys.stderr) else None)
+    _write(result, outputs)
     return 0
 
 
 def _order(
-    *,
-    rounds: int,
-    duration_sec: float,
-    priority: str,
-    max_load: float,
-    force: bool,
-    **asked: Any,
+    *, priority: str, max_load: float, force: bool, rounds: int, duration_sec: float, **asked: Any
 ) -> Order:
     """Return what the options ask for; those that shape the load are passed on as typed."""
-    from quota_advisor.probe.order import Asked, make_order  # noqa: PLC0415
-    from quota_advisor.sandbox import Priority  # noqa: PLC0415
+    from quota_advisor.probe import Asked, Priority, make_order  # noqa: PLC0415
 
     return make_order(
         Asked(**asked),
@@ -139,7 +132,7 @@ def _order(
 def _list_profiles() -> int:
     import textwrap  # noqa: PLC0415
 
-    from quota_advisor.probe.profile import find_profile, profile_names  # noqa: PLC0415
+    from quota_advisor.probe import find_profile, profile_names  # noqa: PLC0415
 
     for profile in map(find_profile, profile_names()):
         click.echo(f"{profile.name:<12}{profile.title}")
@@ -154,13 +147,7 @@ def _announce(order: Order, *, yes: bool) -> None:
     Raises:
         click.Abort: The person does not want to wait.
     """
-    from quota_advisor.units import format_usec  # noqa: PLC0415
-
-    most, about = ("at most ", "at most ") if order.goal else ("", "about ")
-    runs = f"{most}{order.most_runs} run{'' if order.most_runs == 1 else 's'}"
-    threads = f"{order.load.threads} thread{'' if order.load.threads == 1 else 's'}"
-    time = format_usec(max(round(order.most_sec), 1) * 1e6)
-    say(f"{order.load.profile.name}, {threads}: {runs}, {about}{time}")
+    say(order.outline)
     if order.most_sec > ASK_ABOVE_SEC and not yes and _at_terminal():
         click.confirm("Start?", default=True, abort=True, err=True)
 
@@ -169,21 +156,12 @@ def _at_terminal() -> bool:
     return is_terminal(sys.stdin) and is_terminal(sys.stderr)
 
 
-def _measure(order: Order) -> Result:
-    from quota_advisor.probe.progress import Progress  # noqa: PLC0415
-    from quota_advisor.probe.session import probe  # noqa: PLC0415
-
-    if not is_terminal(sys.stderr):
-        return probe(order, lambda _limit, _number: None)
-    progress = Progress(order, lambda text: say(text, nl=False))
-    try:
-        return probe(order, progress.on_run)
-    finally:
-        progress.end()
+def _show_progress(text: str) -> None:
+    say(text, nl=False)
 
 
-def _show(result: Result, outputs: Targets) -> None:
-    """Show what was measured wherever that is possible: it took long, and the next may differ.
+def _write(result: Result, outputs: Targets) -> None:
+    """Write what was measured wherever that is possible: it took long, and the next may differ.
 
     Raises:
         CollectError: A report could not be written.
@@ -192,7 +170,7 @@ def _show(result: Result, outputs: Targets) -> None:
     # Files first: the reader of standard output may go away.
     for name, target in sorted(outputs, key=lambda output: output[1] is None):
         try:
-            _show_one(result, name, target)
+            _write_one(result, name, target)
         except CollectError as error:
             problems.append(error)
     for problem in problems[1:]:
@@ -201,9 +179,8 @@ def _show(result: Result, outputs: Targets) -> None:
         raise problems[0]
 
 
-def _show_one(result: Result, name: str, target: Path | None) -> None:
-    from quota_advisor.probe.report import render  # noqa: PLC0415
-    from quota_advisor.render.targets import write_file  # noqa: PLC0415
+def _write_one(result: Result, name: str, target: Path | None) -> None:
+    from quota_advisor.probe import render  # noqa: PLC0415
 
     if target is not None:
         write_file(target, render(name, result))
@@ -219,8 +196,6 @@ def _targets(formats: tuple[str, ...]) -> Targets:
         UsageError: A format does not exist, or two want the same place.
         CollectError: A report could not be written.
     """
-    from quota_advisor.render.targets import check_file, parse_formats  # noqa: PLC0415
-
     outputs = parse_formats(formats, FORMATS)
     for _, target in outputs:
         if target is not None:

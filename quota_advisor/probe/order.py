@@ -2,24 +2,82 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 from quota_advisor.errors import UsageError
-from quota_advisor.probe.plan import Limit, Load, Timing, fit, limit_of
+from quota_advisor.probe.plan import Limit, Load, Timing, fit, limit_of, run_sec
 from quota_advisor.probe.profile import Burst, find_profile
-from quota_advisor.probe.session import Goal, Order, available_cpus
 from quota_advisor.probe.slo import (
     Knob,
+    Target,
     burst_candidates,
+    most_runs,
     parse_target,
     period_candidates,
     quota_candidates,
 )
 from quota_advisor.sandbox import Priority
-from quota_advisor.units import parse_time_span
+from quota_advisor.units import format_usec, parse_time_span
 
 MAX_TIERS = 64
 MAX_CORES = 8192
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """A target to search for.
+
+    Attributes:
+        target: The latency to keep.
+        knob: What may be changed.
+    """
+
+    target: Target
+    knob: Knob
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What is to be probed.
+
+    Attributes:
+        load: The load.
+        limits: Tiers to measure, or candidates to search through, tightest first.
+        timing: Rounds, and length of a run.
+        goal: What to search for; None to measure every limit.
+        priority: Who goes first.
+        max_load_ratio: Share of all CPUs that may be busy beforehand; None not to look.
+    """
+
+    load: Load
+    limits: tuple[Limit, ...]
+    timing: Timing
+    goal: Goal | None = None
+    priority: Priority = Priority.NORMAL
+    max_load_ratio: float | None
+
+    @property
+    def most_runs(self) -> int:
+        """How many runs it takes at most."""
+        if self.goal is None:
+            return len(self.limits) * self.timing.rounds
+        return most_runs(len(self.limits), self.timing.rounds)
+
+    @property
+    def most_sec(self) -> float:
+        """How long it takes at most, as far as that can be told."""
+        periods = [limit.bandwidth.period_usec for limit in self.limits]
+        return self.most_runs * run_sec(self.timing.duration_sec, max(periods))
+
+    @property
+    def outline(self) -> str:
+        """The load, the number of runs and how long they take, in one line."""
+        most, about = ("at most ", "at most ") if self.goal else ("", "about ")
+        runs = f"{most}{self.most_runs} run{'' if self.most_runs == 1 else 's'}"
+        threads = f"{self.load.threads} thread{'' if self.load.threads == 1 else 's'}"
+        time = format_usec(max(round(self.most_sec), 1) * 1e6)
+        return f"{self.load.profile.name}, {threads}: {runs}, {about}{time}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,13 +103,18 @@ class Asked:
     slo_for: str | None = None
 
 
+def available_cpus() -> int:
+    """Return how many CPUs a process of ours can run on."""
+    return len(os.sched_getaffinity(0))
+
+
 def make_order(
     asked: Asked,
     *,
-    rounds: int,
-    duration_sec: float,
-    priority: Priority,
-    max_load_ratio: float | None,
+    rounds: int = 5,
+    duration_sec: float = 10.0,
+    priority: Priority = Priority.NORMAL,
+    max_load_ratio: float | None = 0.5,
     cpus: int | None = None,
 ) -> Order:
     """Return what is to be probed.
@@ -72,16 +135,12 @@ def make_order(
         find_profile(asked.profile), cpus or available_cpus(), threads=asked.threads, tiers=tiers
     )
     period, burst = parse_time("--period", asked.period), parse_time("--burst", asked.burst)
-    goal = None
-    if asked.slo is None and asked.slo_for is not None:
-        raise UsageError(
-            f"--slo-for {asked.slo_for} needs a target to keep", hint="give --slo p99=20ms"
-        )
-    if asked.slo is not None:
-        goal = Goal(target=parse_target(asked.slo), knob=Knob(asked.slo_for or Knob.QUOTA))
-        limits = _candidates(goal.knob, load, tiers, period, burst)
-    else:
-        limits = [limit_of(tier, period, burst) for tier in load.tiers]
+    goal = _goal(asked)
+    limits = (
+        [limit_of(tier, period, burst) for tier in load.tiers]
+        if goal is None
+        else _candidates(goal.knob, load, tiers, period, burst)
+    )
     return Order(
         load=load,
         limits=tuple(dict.fromkeys(limits)),
@@ -133,6 +192,17 @@ def _tier(text: str) -> float:
             f"--tiers: {text!r} is no number of cores", hint="write for example 0.5,1,2"
         )
     return cores
+
+
+def _goal(asked: Asked) -> Goal | None:
+    knob = asked.slo_for
+    if knob is not None and knob not in set(Knob):
+        raise UsageError(f"--slo-for {knob}: no knob", hint=f"choose from {', '.join(Knob)}")
+    if asked.slo is not None:
+        return Goal(target=parse_target(asked.slo), knob=Knob(knob or Knob.QUOTA))
+    if knob is not None:
+        raise UsageError(f"--slo-for {knob} needs a target to keep", hint="give --slo p99=20ms")
+    return None
 
 
 def _candidates(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from quota_advisor.probe.burner import Tick
+from quota_advisor.probe.order import Order
 from quota_advisor.probe.plan import Limit, run_sec
-from quota_advisor.probe.session import Order
 from quota_advisor.units import format_cores, format_usec
 
 WIDTH = 72

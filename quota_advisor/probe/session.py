@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 import quota_advisor
 from quota_advisor.model.limit import DEFAULT_PERIOD_USEC
 from quota_advisor.probe.burner import Tick, find_burner
 from quota_advisor.probe.guard import doubts, refuse_when_busy
 from quota_advisor.probe.measure import Bench, Measure, Run, calibrate
-from quota_advisor.probe.plan import Limit, Load, Timing, run_sec
+from quota_advisor.probe.order import Order, available_cpus
+from quota_advisor.probe.plan import Limit
+from quota_advisor.probe.progress import Progress
 from quota_advisor.probe.result import Node, Result
-from quota_advisor.probe.slo import Answer, Knob, Search, Target, most_runs
-from quota_advisor.sandbox import Priority, Sandbox, open_sandbox
+from quota_advisor.probe.slo import Answer, Search
+from quota_advisor.sandbox import Sandbox, open_sandbox
 from quota_advisor.units import format_cores
 
 PURPOSE = "probe"
@@ -24,60 +25,8 @@ PURPOSE = "probe"
 FEW_SAMPLES = 1_000
 """With fewer requests in a run, its 99.9th percentile is its maximum."""
 
-OnRun = Callable[[Limit, int], Tick | None]
+_OnRun = Callable[[Limit, int], Tick | None]
 """Called before each run with its limit and round; returns what to call during it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Goal:
-    """A target to search for.
-
-    Attributes:
-        target: The latency to keep.
-        knob: What may be changed.
-    """
-
-    target: Target
-    knob: Knob
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
-    """What is to be probed.
-
-    Attributes:
-        load: The load.
-        limits: Tiers to measure, or candidates to search through, tightest first.
-        timing: Rounds, and length of a run.
-        goal: What to search for; None to measure every limit.
-        priority: Who goes first.
-        max_load_ratio: Share of all CPUs that may be busy beforehand; None not to look.
-    """
-
-    load: Load
-    limits: tuple[Limit, ...]
-    timing: Timing
-    goal: Goal | None = None
-    priority: Priority = Priority.NORMAL
-    max_load_ratio: float | None
-
-    @property
-    def most_runs(self) -> int:
-        """How many runs it takes at most."""
-        if self.goal is None:
-            return len(self.limits) * self.timing.rounds
-        return most_runs(len(self.limits), self.timing.rounds)
-
-    @property
-    def most_sec(self) -> float:
-        """How long it takes at most, as far as that can be told."""
-        periods = [limit.bandwidth.period_usec for limit in self.limits]
-        return self.most_runs * run_sec(self.timing.duration_sec, max(periods))
-
-
-def available_cpus() -> int:
-    """Return how many CPUs a process of ours can run on."""
-    return len(os.sched_getaffinity(0))
 
 
 def machine_cpus() -> int:
@@ -100,13 +49,30 @@ def check_machine(order: Order) -> None:
         refuse_when_busy(machine_cpus(), order.max_load_ratio)
 
 
-def probe(order: Order, on_run: OnRun) -> Result:
+def probe(order: Order, show: Callable[[str], None] | None = None) -> Result:
     """Run everything and return the result.
+
+    Whatever happens meanwhile, no load and no cgroup remains; see :func:`open_sandbox` for what
+    signals do.
+
+    Args:
+        order: What is to be probed; :func:`check_machine` tells beforehand whether it can be.
+        show: Writes text to a terminal, where a line tells how far it is; None for silence.
 
     Raises:
         BurnerError: The load failed.
         SandboxError: There is no cgroup to measure in, or it does not take a limit.
     """
+    if show is None:
+        return _probe(order, lambda _limit, _number: None)
+    progress = Progress(order, show)
+    try:
+        return _probe(order, progress.on_run)
+    finally:
+        progress.end()
+
+
+def _probe(order: Order, on_run: _OnRun) -> Result:
     burner = find_burner()
     with open_sandbox(PURPOSE, order.priority) as sandbox:
         speed = calibrate(burner)

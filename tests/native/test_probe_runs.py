@@ -14,7 +14,7 @@ import pytest
 
 from quota_advisor.collect.host.cgroup_tree import find_hierarchy
 from quota_advisor.model.limit import Bandwidth, Missing
-from quota_advisor.probe.session import available_cpus
+from quota_advisor.probe.order import available_cpus
 from quota_advisor.sandbox import Sandbox, SandboxError, open_sandbox
 from quota_advisor.sandbox.cgroup import HOST
 from quota_advisor.sandbox.names import owner_of, this_process

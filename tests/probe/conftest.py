@@ -11,11 +11,10 @@ from quota_advisor.model.cgroup import Basis, CounterWindow
 from quota_advisor.model.limit import Missing
 from quota_advisor.probe.burner import BurnerReport
 from quota_advisor.probe.measure import MachineUse, Run
-from quota_advisor.probe.order import Asked, make_order
+from quota_advisor.probe.order import Asked, Order, make_order
 from quota_advisor.probe.plan import Timing, fit, limit_of
 from quota_advisor.probe.profile import find_profile
 from quota_advisor.probe.result import Node, Result
-from quota_advisor.probe.session import Order
 from quota_advisor.sandbox import Priority
 
 NOT_REPORTED = Missing(reason="not reported in this test")

@@ -12,12 +12,16 @@ import click
 import pytest
 
 from quota_advisor import cli
+from quota_advisor import probe as verb
 from quota_advisor.cli import probe as command
+from quota_advisor.errors import UsageError
 from quota_advisor.probe import session
+from quota_advisor.probe.errors import BurnerError
 from quota_advisor.probe.measure import Run
+from quota_advisor.probe.order import Order
 from quota_advisor.probe.plan import Limit
 from quota_advisor.probe.progress import Progress
-from quota_advisor.probe.session import Order, in_rounds
+from quota_advisor.probe.session import in_rounds
 from quota_advisor.sandbox import SandboxError
 from tests.probe.conftest import MakeResult, MakeRun, order
 
@@ -27,12 +31,12 @@ def ready(monkeypatch: pytest.MonkeyPatch, make_result: MakeResult) -> list[Orde
     """Let every machine be fit, and every probe succeed at once."""
     orders: list[Order] = []
 
-    def probe(order: Order, _on_run: object) -> object:
+    def probe(order: Order, _show: object) -> object:
         orders.append(order)
         return make_result()
 
-    monkeypatch.setattr(session, "check_machine", lambda _order: None)
-    monkeypatch.setattr(session, "probe", probe)
+    monkeypatch.setattr(verb, "check_machine", lambda _order: None)
+    monkeypatch.setattr(verb, "probe", probe)
     return orders
 
 
@@ -45,6 +49,20 @@ def test_a_probe_prints_its_table_and_ends_with_zero(
     assert "p99 ms" in seen.out
     assert "saturate, 2 threads: 15 runs, about 2 min 34 s" in seen.err
     assert len(ready) == 1
+
+
+def test_the_command_knows_what_the_verb_knows() -> None:
+    assert command.FORMATS == verb.FORMATS
+    assert tuple(verb.Priority) == command.PRIORITIES
+    assert tuple(verb.Knob) == command.KNOBS
+
+
+def test_what_is_not_asked_for_is_the_same_for_the_command_and_for_python(
+    ready: list[Order],
+) -> None:
+    assert cli.run(["probe"]) == 0
+
+    assert ready == [verb.make_order(verb.Asked())]
 
 
 @pytest.mark.parametrize(
@@ -128,7 +146,7 @@ def test_a_machine_that_cannot_be_measured_ends_with_three(
     def refuse(_order: Order) -> None:
         raise SandboxError("no cgroup", hint="do this")
 
-    monkeypatch.setattr(session, "check_machine", refuse)
+    monkeypatch.setattr(verb, "check_machine", refuse)
 
     assert cli.run(["probe"]) == 3
     assert capsys.readouterr().err == "quota-advisor: no cgroup: do this\n"
@@ -232,3 +250,23 @@ def test_progress_counts_runs_and_the_time_that_is_left(
     assert said[1] == "run 1 of 4 (0.5 cores, round 1), 37 s left"
     assert said[2] == "run 2 of 4 (1 core, round 1), 31 s left"
     assert said[3] == ""
+
+
+def test_the_line_of_progress_is_gone_when_a_probe_fails(
+    monkeypatch: pytest.MonkeyPatch, shown: tuple[list[str], Callable[[str], None]]
+) -> None:
+    texts, write = shown
+
+    def fail() -> None:
+        raise BurnerError("quota-burner is not installed")
+
+    monkeypatch.setattr(session, "find_burner", fail)
+
+    with pytest.raises(BurnerError):
+        verb.probe(order(), write)
+    assert [text.strip() for text in texts] == [""]
+
+
+def test_a_knob_that_does_not_exist_is_wrong_usage() -> None:
+    with pytest.raises(UsageError, match="choose from quota, burst, period"):
+        verb.make_order(verb.Asked(slo="p99=1ms", slo_for="weight"))

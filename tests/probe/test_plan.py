@@ -7,7 +7,7 @@ from quota_advisor.model.limit import Bandwidth
 from quota_advisor.probe.order import Asked, parse_tiers, parse_time
 from quota_advisor.probe.plan import fit, limit_of
 from quota_advisor.probe.profile import find_profile
-from quota_advisor.probe.report.forms import forms
+from quota_advisor.probe.report.notations import notations
 from quota_advisor.probe.slo import Knob
 from tests.probe.conftest import make, order
 
@@ -154,7 +154,7 @@ def test_options_that_do_not_fit_together_are_refused(asked: Asked, complaint: s
 
 
 def test_one_limit_in_everybodys_words() -> None:
-    written = forms(limit_of(1.5))
+    written = notations(limit_of(1.5))
 
     assert written.systemd == ("CPUQuota=150%",)
     assert written.cpu_max == "150000 100000"
@@ -163,7 +163,7 @@ def test_one_limit_in_everybodys_words() -> None:
 
 
 def test_a_limit_that_is_not_round_is_rounded_up() -> None:
-    written = forms(limit_of(0.33333, 30_000))
+    written = notations(limit_of(0.33333, 30_000))
 
     assert written.systemd == ("CPUQuota=33.34%", "CPUQuotaPeriodSec=30ms")
     assert (written.cpu_max, written.kubernetes) == ("10000 30000", "334m")

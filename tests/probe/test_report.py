@@ -49,7 +49,7 @@ def test_what_is_not_known_is_empty_in_the_csv_and_null_in_the_json(
     assert (run["kernel"]["nr_periods"], run["load"]["lat_p99_ns"]) == (None, None)
 
 
-def test_the_json_has_medians_and_every_form_of_a_limit(make_result: MakeResult) -> None:
+def test_the_json_has_medians_and_every_notation_of_a_limit(make_result: MakeResult) -> None:
     document = json.loads(render("json", make_result()))
 
     assert document["schema"] == "quota-advisor-probe/1"

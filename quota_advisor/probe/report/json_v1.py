@@ -8,7 +8,7 @@ from typing import Any
 from quota_advisor.model.limit import Missing
 from quota_advisor.probe.measure import Run
 from quota_advisor.probe.plan import Limit
-from quota_advisor.probe.report.forms import forms
+from quota_advisor.probe.report.notations import notations
 from quota_advisor.probe.result import Result
 from quota_advisor.probe.slo import CONFIDENCE, Answer, Trial, least_share
 from quota_advisor.probe.summary import Figure, TierSummary
@@ -49,7 +49,7 @@ def _load(result: Result) -> dict[str, Any]:
 
 
 def _limit(limit: Limit) -> dict[str, Any]:
-    written = forms(limit)
+    written = notations(limit)
     return {
         "tier_cores": limit.tier_cores,
         "quota_usec": limit.bandwidth.quota_usec,

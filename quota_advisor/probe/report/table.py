@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import tabulate
 
 from quota_advisor.model.limit import Missing
-from quota_advisor.probe.report.forms import Forms, forms
+from quota_advisor.probe.report.notations import Notations, notations
 from quota_advisor.probe.report.plot import plot
 from quota_advisor.probe.result import Result
 from quota_advisor.probe.slo import CONFIDENCE, Answer, Knob, Trial, least_share
@@ -76,7 +76,7 @@ def answer_lines(answer: Answer) -> Iterator[str]:
             f"  the runs are too short to know {answer.target.percentile}:"
             " few requests are beyond it; use a longer --duration"
         )
-    yield from (f"  {line}" for line in _form_lines(forms(found.limit)))
+    yield from (f"  {line}" for line in _notation_lines(notations(found.limit)))
 
 
 def _confidence(found: Trial, answer: Answer) -> str:
@@ -114,7 +114,7 @@ def _best(answer: Answer) -> str:
     return f"{_setting(last, answer.knob)} gives {_range(last, answer)}"
 
 
-def _form_lines(written: Forms) -> Iterator[str]:
+def _notation_lines(written: Notations) -> Iterator[str]:
     yield f"systemd     {'; '.join(written.systemd)}"
     burst = f", cpu.max.burst {written.burst}" if written.burst else ""
     yield f"cpu.max     {written.cpu_max}{burst}"
@@ -218,10 +218,10 @@ _ROWS: dict[str, Callable[[TierSummary], str]] = {
     "periods throttled": _periods,
     "throttled, all CPUs": _time("throttled_usec"),
     "CPU time used": _time("usage_usec"),
-    "systemd": lambda tier: "; ".join(forms(tier.limit).systemd),
-    "cpu.max": lambda tier: forms(tier.limit).cpu_max,
-    "Kubernetes": lambda tier: forms(tier.limit).kubernetes,
-    "compose": lambda tier: forms(tier.limit).compose,
+    "systemd": lambda tier: "; ".join(notations(tier.limit).systemd),
+    "cpu.max": lambda tier: notations(tier.limit).cpu_max,
+    "Kubernetes": lambda tier: notations(tier.limit).kubernetes,
+    "compose": lambda tier: notations(tier.limit).compose,
 }
 
 

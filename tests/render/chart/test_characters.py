@@ -43,6 +43,10 @@ def test_the_longest_bar_takes_all_the_room() -> None:
     ]
 
 
+def test_where_nothing_happened_there_are_no_bars() -> None:
+    assert list(bars("req/s", [("a", 0.0)], 10)) == ["req/s", "a │ 0.0"]
+
+
 def test_a_plot_fits_its_terminal_within_reason() -> None:
     assert columns(["1 core", "2 cores"], 60) == 60 - len("2 cores") - 14
     assert columns(["x"], 0) == MIN_WIDTH

@@ -1,4 +1,4 @@
-"""One limit in the words of everybody who can set it."""
+"""One limit as systemd, the kernel, Kubernetes and compose write it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from quota_advisor.units import USEC_PER_PERMYRIAD, USEC_PER_SEC, quota_value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Forms:
+class Notations:
     """How to write a limit.
 
     Attributes:
@@ -29,7 +29,7 @@ class Forms:
     burst: str = ""
 
 
-def forms(limit: Limit) -> Forms:
+def notations(limit: Limit) -> Notations:
     """Return the ways to write a limit; what cannot hold it exactly is rounded up."""
     quota, period = limit.bandwidth.quota_usec, limit.bandwidth.period_usec
     per_sec = math.ceil(quota * USEC_PER_SEC / period / USEC_PER_PERMYRIAD) * USEC_PER_PERMYRIAD
@@ -40,7 +40,7 @@ def forms(limit: Limit) -> Forms:
     compose = f'cpus: "{millicores / 1000:g}"'
     if period != DEFAULT_PERIOD_USEC:
         compose = f"cpu_quota: {quota}; cpu_period: {period}"
-    return Forms(
+    return Notations(
         systemd=tuple(lines),
         cpu_max=f"{quota} {period}",
         kubernetes=f"{millicores}m",
