@@ -20,7 +20,7 @@ import pydantic
 from quota_advisor.cli import cli
 from quota_advisor.model.snapshot import Snapshot
 from quota_advisor.probe.profile import ProfileFile
-from quota_advisor.render.json_v1 import ReportV1
+from quota_advisor.render.json_v2 import ReportV2
 from quota_advisor.render.rules_v1 import RulesV1
 from quota_advisor.rulebook.catalogue import COMPILED, compiled_rulebook, load_catalog
 from quota_advisor.rulebook.settings_file import ConfigFile
@@ -28,7 +28,7 @@ from tools.rule_pages import rule_index, rule_page
 
 TOP = Path(__file__).resolve().parent.parent
 SCHEMAS: dict[str, type[pydantic.BaseModel]] = {
-    "report-v1": ReportV1,
+    "report-v2": ReportV2,
     "rules-v1": RulesV1,
     "snapshot-v1": Snapshot,
     "config": ConfigFile,

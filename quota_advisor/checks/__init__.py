@@ -12,6 +12,7 @@ from quota_advisor.rulebook.catalogue import Catalog, load_catalog
 from quota_advisor.rulebook.engine import Plan
 
 MODULES = {
+    "AdvisedWorkload": ("host.demand", "host.throttling"),
     "ComposeCase": ("compose.services", "compose.limits"),
     "DocumentNote": ("texts.documents",),
     "Host": ("host.demand", "host.node"),

@@ -48,8 +48,8 @@ def _flat(finding: Finding) -> tuple[Any, ...]:
         None if place is None else (place.file, place.line, place.column),
         tuple(map(_flat_evidence, finding.evidence)),
         tuple(map(_flat_evidence, finding.ruled_out)),
-        # Files hold no measurements: a quota is never computed for them, but may pass.
-        None if advice is None else (advice.summary, advice.quota),
+        # Files hold no measurements: no quota is decided for them, but a decision may pass.
+        None if advice is None else (advice.summary, advice.advice),
     )
 
 
@@ -85,7 +85,7 @@ def _evidence(flat: tuple[Any, ...]) -> Evidence:
 
 def _advice(flat: tuple[Any, ...], known: dict[Any, Recommendation]) -> Recommendation:
     if flat not in known:
-        known[flat] = Recommendation(summary=flat[0], quota=flat[1])
+        known[flat] = Recommendation(summary=flat[0], advice=flat[1])
     return known[flat]
 
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from quota_advisor.model.source import Location, Source
+
+if TYPE_CHECKING:
+    from quota_advisor.model.advice import Advice
 
 
 class Severity(StrEnum):
@@ -67,34 +71,16 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QuotaAdvice:
-    """A quota that was computed, and how.
+class Recommendation:
+    """What to do.
 
     Attributes:
-        cores: The quota as a number of CPUs.
-        cpu_quota_percent: The same as systemd writes it: 100 is one CPU.
-        share_of_node_ratio: The same as a share of all CPUs of the node; for people, never written.
-        lower_bound: The demand was held back while it was measured: the need may be higher.
-        formula: The arithmetic with its numbers.
-        windows: Number of sampling windows behind the number.
-        interval_usec: Length of one.
+        summary: One line.
+        advice: The decision about the workload's quota, where that is what it rests on.
     """
 
-    cores: float
-    cpu_quota_percent: int
-    share_of_node_ratio: float
-    lower_bound: bool
-    formula: str
-    windows: int
-    interval_usec: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recommendation:
-    """What to do. ``quota`` is present only where a number was computed."""
-
     summary: str
-    quota: QuotaAdvice | None = None
+    advice: Advice | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -10,11 +11,14 @@ from quota_advisor.model.finding import (
     InternalError,
     Severity,
     Skipped,
+    Subject,
     SuppressedFinding,
 )
 from quota_advisor.model.problem import Problem
 
 if TYPE_CHECKING:
+    from quota_advisor.model.advice import Advice
+    from quota_advisor.model.limit import Missing
     from quota_advisor.model.workload import Host
 
 
@@ -51,6 +55,7 @@ class Report:
         command: The command that made it, for example ``audit host``.
         host: Facts and workloads; None where files were linted.
         results: What was concluded.
+        advice: The one decision about each workload's quota; missing where it has none.
         notes: What was not looked at although nothing failed.
         problems: What was asked for and could not be read.
     """
@@ -58,5 +63,6 @@ class Report:
     command: str
     host: Host | None
     results: Results
+    advice: Mapping[Subject, Advice | Missing] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()

@@ -5,7 +5,9 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from quota_advisor.model.advice import Advice
 from quota_advisor.model.cgroup import CgroupFacts, CounterWindow
 from quota_advisor.model.finding import Subject
 from quota_advisor.model.host import HostFacts
@@ -113,6 +115,23 @@ class Workload:
     def transient(self) -> bool:
         """Whether the unit was made at run time by a program."""
         return isinstance(self.properties, UnitProperties) and self.properties.transient
+
+
+class AdvisedWorkload(NamedTuple):
+    """A workload with the decision about its quota: the subject of rules that recommend one.
+
+    Attributes:
+        workload: The workload, which has a quota of its own.
+        advice: What was decided.
+    """
+
+    workload: Workload
+    advice: Advice
+
+    @property
+    def subject(self) -> Subject:
+        """What a finding about it names."""
+        return self.workload.subject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ Renderer = Callable[[Report, View], str]
 
 _MODULES = {
     "table": "table",
-    "json": "json_v1",
+    "json": "json_v2",
     "markdown": "markdown",
     "sarif": "sarif",
     "junit": "junit",

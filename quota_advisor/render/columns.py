@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from quota_advisor.advise.formula import needs_no_quota, recommend, suffices
+from quota_advisor.model.advice import Advice, Decision
 from quota_advisor.model.cgroup import CgroupFacts, CpuCounters, Demand
-from quota_advisor.model.finding import QuotaAdvice, Subject
+from quota_advisor.model.finding import Subject
 from quota_advisor.model.limit import Bandwidth, CpuLimit, Missing, Unlimited
-from quota_advisor.model.report import Results
+from quota_advisor.model.report import Report
 from quota_advisor.model.workload import Host, Workload
 from quota_advisor.units import format_percent, format_ratio, format_usec
 
@@ -27,10 +27,10 @@ class Column:
     wide_only: bool = False
 
 
-def rows_worst_first(host: Host, results: Results, *, everything: bool) -> list[Workload]:
+def rows_worst_first(host: Host, report: Report, *, everything: bool) -> list[Workload]:
     """Return the workloads to list: worst finding first, then most throttled."""
     ranks: dict[tuple[str, str | None], int] = {}
-    for finding in results.findings:
+    for finding in report.results.findings:
         key = (finding.subject.name, finding.subject.cgroup)
         ranks[key] = max(ranks.get(key, -1), finding.severity.rank)
 
@@ -42,10 +42,10 @@ def rows_worst_first(host: Host, results: Results, *, everything: bool) -> list[
 
 
 def table_rows(
-    host: Host, results: Results, *, wide: bool, everything: bool
+    host: Host, report: Report, *, wide: bool, everything: bool
 ) -> tuple[list[str], list[list[str]]]:
     """Return headings and rows, worst first; workloads of one name are told apart by cgroup."""
-    workloads = rows_worst_first(host, results, everything=everything)
+    workloads = rows_worst_first(host, report, everything=everything)
     told_apart = any(_is_not_as_configured(workload) for workload in workloads)
     columns = [c for c in COLUMNS if wide or not c.wide_only or (c is CONFIGURED and told_apart)]
     bearers = Counter(workload.name for workload in workloads)
@@ -54,7 +54,10 @@ def table_rows(
         ambiguous = column is NAME and bearers[workload.name] > 1
         return (workload.subject.cgroup if ambiguous else None) or column.cell(workload)
 
-    return [c.heading for c in columns], [[cell(w, c) for c in columns] for w in workloads]
+    # What was decided stands last.
+    headings = [*(c.heading for c in columns), "ADVICE"]
+    rows = [[*(cell(w, c) for c in columns), _advice(report.advice[w.subject])] for w in workloads]
+    return headings, rows
 
 
 def limit_text(limit: CpuLimit) -> str:
@@ -172,23 +175,14 @@ def _percent(cores: float) -> str:
     return format_percent(cores * 100)
 
 
-def _advice(workload: Workload) -> str:
-    """Return the quota that the measured peak needs, for workloads that have too small a one."""
-    limit, demand = workload.limit, _demand(workload)
-    if not isinstance(limit, Bandwidth):
+def _advice(advice: Advice | Missing) -> str:
+    """Return a decision in the notation of the limit beside it: what it should be."""
+    if isinstance(advice, Missing) or advice.decision is Decision.UNKNOWN:
         return ABSENT
-    if 0 < workload.cpus_available <= limit.cores:
-        return "no quota"
-    advice = recommend(workload)
-    if isinstance(advice, Missing) or advice.quota is None:
-        return ABSENT
-    quota: QuotaAdvice = advice.quota
-    if needs_no_quota(quota, workload.cpus_available):
-        return "no quota"
-    # A few seconds without a peak are no reason to take away what leaves room today.
-    if demand is not None and not quota.lower_bound and suffices(limit, demand):
-        return "keep"
-    return ("≥ " if quota.lower_bound else "") + f"{quota.cpu_quota_percent} %"
+    quota = advice.quota
+    if quota is None:
+        return "no quota" if advice.decision is Decision.REMOVE else "keep"
+    return ("≥ " if quota.lower_bound else "") + f"{quota.percent} %"
 
 
 CONFIGURED = Column("CONFIGURED", lambda w: limit_text(w.configured), wide_only=True)
@@ -207,5 +201,4 @@ COLUMNS = (
     Column("MEAN", _mean),
     Column("PEAK", _peak),
     Column("MAX", _max, wide_only=True),
-    Column("ADVICE", _advice),
 )

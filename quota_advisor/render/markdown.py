@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import tabulate
 
 from quota_advisor.model.finding import Finding
-from quota_advisor.model.report import Report, Results
+from quota_advisor.model.report import Report
 from quota_advisor.model.workload import Host
 from quota_advisor.printable import printable
 from quota_advisor.render.columns import table_rows
-from quota_advisor.render.table import NO_QUOTA, causes_text, headline, summary
+from quota_advisor.render.table import NO_QUOTA, causes_text, formula_of, headline, summary
 from quota_advisor.render.view import View
 
 
@@ -19,7 +19,7 @@ def render(report: Report, view: View) -> str:
     """Return the report as Markdown."""
     blocks = [f"# quota-advisor {report.command}"]
     if report.host is not None:
-        blocks += [_escape(headline(report.host)), _table(report.host, report.results, view)]
+        blocks += [_escape(headline(report.host)), _table(report.host, report, view)]
     if report.results.findings:
         blocks.append("## Findings")
         blocks.append("\n".join(line for f in report.results.findings for line in _item(f)))
@@ -27,8 +27,8 @@ def render(report: Report, view: View) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def _table(host: Host, results: Results, view: View) -> str:
-    headings, rows = table_rows(host, results, wide=view.wide, everything=view.all)
+def _table(host: Host, report: Report, view: View) -> str:
+    headings, rows = table_rows(host, report, wide=view.wide, everything=view.all)
     if not rows:
         return NO_QUOTA
     return tabulate.tabulate(
@@ -49,8 +49,9 @@ def _item(finding: Finding) -> Iterator[str]:
         yield f"  - {_escape(causes_text(finding.ruled_out))}"
     if finding.recommendation is not None:
         yield f"  - do: {_escape(' '.join(finding.recommendation.summary.split()))}"
-        if finding.recommendation.quota is not None:
-            yield f"  - from: {_escape(finding.recommendation.quota.formula)}"
+        formula = formula_of(finding.recommendation)
+        if formula:
+            yield f"  - from: {_escape(formula)}"
 
 
 def _escape(text: str) -> str:

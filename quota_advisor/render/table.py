@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 import click
 import tabulate
 
-from quota_advisor.model.finding import Evidence, Finding, Severity
+from quota_advisor.model.advice import Need
+from quota_advisor.model.finding import Evidence, Finding, Recommendation, Severity
 from quota_advisor.model.limit import Missing
 from quota_advisor.model.report import Report, Results
 from quota_advisor.model.workload import Host
@@ -25,7 +26,7 @@ def render(report: Report, view: View) -> str:
     """Return the report as text."""
     blocks = [*_groups(report, view)]
     if report.host is not None:
-        blocks[:0] = [headline(report.host), _table(report.host, report.results, view)]
+        blocks[:0] = [headline(report.host), _table(report.host, report, view)]
     if view.verbose:
         blocks.append("\n".join(_silent(report.results)))
     blocks.append(summary(report))
@@ -68,8 +69,8 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _table(host: Host, results: Results, view: View) -> str:
-    headings, rows = table_rows(host, results, wide=view.wide, everything=view.all)
+def _table(host: Host, report: Report, view: View) -> str:
+    headings, rows = table_rows(host, report, wide=view.wide, everything=view.all)
     if not rows:
         return NO_QUOTA
     if view.width and not view.wide:
@@ -101,7 +102,7 @@ def _groups(report: Report, view: View) -> Iterator[str]:
     groups: dict[str, list[Finding]] = {}
     for finding in report.results.findings:
         groups.setdefault(subject_heading(finding.subject), []).append(finding)
-    rows = rows_worst_first(report.host, report.results, everything=True) if report.host else []
+    rows = rows_worst_first(report.host, report, everything=True) if report.host else []
     places = {subject_heading(w.subject): place for place, w in enumerate(rows)}
 
     def rank(group: tuple[str, list[Finding]]) -> tuple[int, int]:
@@ -120,11 +121,18 @@ def _lines(findings: list[Finding], view: View) -> Iterator[str]:
     ruled_out = next((f.ruled_out for f in findings if f.ruled_out), ())
     if ruled_out:
         yield from _wrap(causes_text(ruled_out), view, indent="  ", hang="    ")
-    for advice in dict.fromkeys(f.recommendation for f in findings if f.recommendation):
-        text = f"→ {' '.join(advice.summary.split())}"
+    for advised in dict.fromkeys(f.recommendation for f in findings if f.recommendation):
+        text = f"→ {' '.join(advised.summary.split())}"
         yield from _wrap(text, view, indent="  ", hang="    ")
-        if advice.quota is not None:
-            yield from _wrap(advice.quota.formula, view, indent="    ", hang="    ")
+        formula = formula_of(advised)
+        if formula:
+            yield from _wrap(formula, view, indent="    ", hang="    ")
+
+
+def formula_of(advised: Recommendation) -> str:
+    """Return the arithmetic behind a recommendation; empty where nothing was computed."""
+    need = None if advised.advice is None else advised.advice.need
+    return need.formula if isinstance(need, Need) else ""
 
 
 def _finding(finding: Finding, view: View) -> Iterator[str]:

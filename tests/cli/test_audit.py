@@ -54,7 +54,8 @@ def test_a_finding_says_what_it_is_about_and_what_to_do(audit: Audit, capsys: Ca
     assert ratio["threshold"] == 0.25
     assert "nr_throttled 121957" in ratio["source"]["raw"]
     assert "window" in finding["recommendation"]["summary"]
-    assert finding["recommendation"]["quota"] is None
+    advice = finding["recommendation"]["advice"]
+    assert (advice["decision"], advice["quota"]) == ("unknown", None)
 
 
 def test_paths_never_show_the_root_they_were_read_under(

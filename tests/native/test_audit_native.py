@@ -54,10 +54,11 @@ def test_two_busy_threads_under_half_a_core_are_reported_with_their_counters(
     assert counters["CPU time used"] == pytest.approx(0.5 * 6e6, rel=0.1)
     sources = [e["source"]["locator"] for e in often["evidence"] if e["source"]]
     assert any(source.endswith(f"{sandbox.name}/cpu.stat") for source in sources)
-    quota = often["recommendation"]["quota"]
-    assert quota["lower_bound"] is True
-    assert quota["cpu_quota_percent"] >= 75
-    assert quota["cpu_quota_percent"] % 5 == 0
+    advice = often["recommendation"]["advice"]
+    assert advice["decision"] == "raise"
+    assert advice["need"]["lower_bound"] is True
+    assert advice["quota"]["cpu_quota_percent"] >= 75
+    assert advice["quota"]["cpu_quota_percent"] % 5 == 0
 
 
 def test_a_child_of_a_throttled_parent_is_not_called_healthy(sandbox: Any, capsys: Capture) -> None:

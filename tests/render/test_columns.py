@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from quota_advisor.audit.judge import judge
 from quota_advisor.model.finding import Confidence, Finding, Severity, Subject
+from quota_advisor.model.host import HostFacts
 from quota_advisor.model.report import Report, Results
-from quota_advisor.model.workload import join
-from quota_advisor.render.columns import COLUMNS, table_rows
+from quota_advisor.render.columns import table_rows
 from quota_advisor.render.table import render
 from quota_advisor.render.view import View
+from quota_advisor.rulebook.chosen import Rulebook
+from quota_advisor.rulebook.settings import Config
 from tests.rules.facts import (
     CgroupCase,
     DemandCase,
@@ -24,10 +28,21 @@ from tests.rules.facts import (
 )
 
 
+def judged(facts: HostFacts) -> Report:
+    """Return the report on a host by no rule at all."""
+    return judge(facts, Rulebook({}, Config()), "test")
+
+
+def rows(report: Report, *, everything: bool = False) -> tuple[list[str], list[list[str]]]:
+    assert report.host is not None
+    return table_rows(report.host, report, wide=False, everything=everything)
+
+
 def cell(heading: str, group: CgroupCase, cpus: int = 4) -> str:
     facts = host_facts_of(NodeCase(cpus=cpus), {"/system.slice/api.service": group})
-    workload = next(w for w in join(facts).workloads if w.name == "api.service")
-    return next(column for column in COLUMNS if column.heading == heading).cell(workload)
+    headings, shown = rows(judged(facts), everything=True)
+    (row,) = (row for row in shown if row[0] == "api.service")
+    return row[headings.index(heading)]
 
 
 @pytest.mark.parametrize(
@@ -38,12 +53,12 @@ def cell(heading: str, group: CgroupCase, cpus: int = 4) -> str:
         ("45000 100000", 0.3, 0, "keep"),
         ("44000 100000", 0.3, 0, "45 %"),
         ("44000 100000", 0.3, 5, "≥ 45 %"),
-        ("100000 100000", 0.02, 5, "≥ 5 %"),
+        ("100000 100000", 0.02, 5, "-"),
         ("100000 100000", 3.0, 0, "no quota"),
         ("400000 100000", 0.02, 0, "no quota"),
     ],
 )
-def test_advice_takes_nothing_away_that_leaves_room(
+def test_the_advice_stands_in_the_notation_of_the_limit(
     limit: str, p95_cores: float, censored: int, advice: str
 ) -> None:
     demand = DemandCase(mean_cores=p95_cores, p95_cores=p95_cores, censored_windows=censored)
@@ -53,9 +68,8 @@ def test_advice_takes_nothing_away_that_leaves_room(
 def test_workloads_of_one_name_are_told_apart() -> None:
     group = CgroupCase(limit="50000 100000")
     paths = ("/a.slice/api.service", "/b.slice/api.service", "/b.slice/web.service")
-    host = join(host_facts_of(NodeCase(), dict.fromkeys(paths, group)))
-    _, rows = table_rows(host, Results(), wide=False, everything=False)
-    assert {row[0] for row in rows} == {
+    _, shown = rows(judged(host_facts_of(NodeCase(), dict.fromkeys(paths, group))))
+    assert {row[0] for row in shown} == {
         "/a.slice/api.service",
         "/b.slice/api.service",
         "web.service",
@@ -70,7 +84,7 @@ def test_findings_follow_the_order_of_the_table() -> None:
         )
         for path, throttled in periods.items()
     }
-    host = join(host_facts_of(NodeCase(), groups))
+    report = judged(host_facts_of(NodeCase(), groups))
     findings = [
         Finding(
             rule="a-rule",
@@ -81,8 +95,7 @@ def test_findings_follow_the_order_of_the_table() -> None:
         )
         for path in periods
     ]
-    report = Report(command="test", host=host, results=Results(findings=findings))
-    text = render(report, View())
+    text = render(replace(report, results=Results(findings=findings)), View())
     table, *blocks = (block.split() for block in text.split("\n\n")[1:5])
     assert [word for word in table if word.endswith(".service")] == [block[0] for block in blocks]
     assert [block[0] for block in blocks] == ["b.service", "c.service", "a.service"]
@@ -107,8 +120,7 @@ def test_the_configured_limit_is_shown_where_it_is_not_the_live_one(
         cgroups={} if live is None else {"/api.service": CgroupCase(limit=live)},
         units={"api.service": UnitCase(quota=quota)},
     )
-    host = join(host_facts(facts, tmp_path))
-    headings, _ = table_rows(host, Results(), wide=False, everything=True)
+    headings, _ = rows(judged(host_facts(facts, tmp_path)), everything=True)
     assert ("CONFIGURED" in headings) is shown
 
 
@@ -119,8 +131,7 @@ def test_the_table_keeps_to_the_width_of_the_terminal(tmp_path: Path, width: int
     group = CgroupCase(limit="50000 100000", demand=demand, window=window)
     name = f"a-unit-{'of-a-long-name-' * 5}.service"
     facts = Facts(cgroups={f"/{name}": group}, units={name: UnitCase(quota="80%")})
-    host = join(host_facts(facts, tmp_path))
-    text = render(Report(command="test", host=host, results=Results()), View(width=width))
+    text = render(judged(host_facts(facts, tmp_path)), View(width=width))
     table = text.split("\n\n")[1].splitlines()
     assert "CONFIGURED" in table[0]
     assert max(map(len, table)) <= width

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from quota_advisor.advise.formula import recommend
+from quota_advisor.model.advice import Advice, Decision
 from quota_advisor.model.cgroup import CgroupFacts, CounterWindow
 from quota_advisor.model.finding import Evidence, Recommendation, Severity
 from quota_advisor.model.limit import DEFAULT_PERIOD_USEC, Bandwidth, Missing
@@ -154,12 +154,11 @@ def _share(label: str, ratio: float | Missing) -> Evidence:
     return Evidence(label=label, value=ratio, unit="ratio", threshold=RULED_OUT_BELOW_RATIO)
 
 
-def quota_advice(workload: Workload, otherwise: str) -> Recommendation:
-    """Return the computed quota, or the rule's words with the reason why there is no number."""
-    advice = recommend(workload)
-    if isinstance(advice, Missing):
-        return Recommendation(summary=f"{otherwise.strip()} (no number: {advice.reason})")
-    return advice
+def quota_advice(advice: Advice, otherwise: str) -> Recommendation:
+    """Return what was decided, or the rule's words with the reason why nothing could be."""
+    unknown = advice.decision is Decision.UNKNOWN
+    summary = f"{otherwise.strip()} ({advice.summary})" if unknown else advice.summary
+    return Recommendation(summary=summary, advice=advice)
 
 
 def quota_location(workload: Workload) -> Location | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from quota_advisor.advise.formula import HEADROOM_FACTOR, MIN_WINDOWS, suffices
+from quota_advisor.advise.formula import HEADROOM_FACTOR, MIN_WINDOWS, suffices, with_headroom
 from quota_advisor.checks.host.common import (
     bandwidth_text,
     limit_evidence,
@@ -15,15 +15,16 @@ from quota_advisor.checks.host.common import (
 from quota_advisor.model.cgroup import Demand
 from quota_advisor.model.finding import Evidence, Recommendation
 from quota_advisor.model.limit import Bandwidth, Missing
-from quota_advisor.model.workload import Host, Workload
+from quota_advisor.model.workload import AdvisedWorkload, Host, Workload
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Skip, Verdicts, check
 from quota_advisor.units import format_ratio, format_usec
 
 
-@check(Workload)
-def quota_below_peak(workload: Workload, rule: Rule) -> Verdicts:
+@check(AdvisedWorkload)
+def quota_below_peak(advised: AdvisedWorkload, rule: Rule) -> Verdicts:
     """Compare the quota with the peak and the headroom that it needs."""
+    workload, advice = advised
     measured = _limited_demand(workload)
     if isinstance(measured, Missing):
         if isinstance(workload.limit, Bandwidth):
@@ -32,7 +33,7 @@ def quota_below_peak(workload: Workload, rule: Rule) -> Verdicts:
     limit, demand = measured
     if suffices(limit, demand) or limit.cores >= workload.cpus_available:
         return
-    needed = demand.p95_cores * HEADROOM_FACTOR
+    needed = with_headroom(demand.p95_cores)
     at_least = "at least " if demand.censored_windows else ""
     yield Hit(
         message=(
@@ -50,7 +51,7 @@ def quota_below_peak(workload: Workload, rule: Rule) -> Verdicts:
             *_demand_evidence(demand),
             limit_evidence(limit, limit_source(workload.cgroup)),
         ),
-        recommendation=quota_advice(workload, rule.fix),
+        recommendation=quota_advice(advice, rule.fix),
     )
 
 
@@ -83,9 +84,10 @@ def peak_censored(workload: Workload, rule: Rule) -> Verdicts:
     )
 
 
-@check(Workload)
-def quota_at_mean_use(workload: Workload, rule: Rule) -> Verdicts:
+@check(AdvisedWorkload)
+def quota_at_mean_use(advised: AdvisedWorkload, rule: Rule) -> Verdicts:
     """Catch a quota that was sized from the mean: every busy period then ends at the edge."""
+    workload, advice = advised
     measured = _limited_demand(workload)
     if isinstance(measured, Missing):
         return
@@ -109,7 +111,7 @@ def quota_at_mean_use(workload: Workload, rule: Rule) -> Verdicts:
             *_demand_evidence(demand),
             limit_evidence(limit, limit_source(workload.cgroup)),
         ),
-        recommendation=quota_advice(workload, rule.fix),
+        recommendation=quota_advice(advice, rule.fix),
     )
 
 

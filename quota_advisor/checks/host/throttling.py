@@ -26,16 +26,17 @@ from quota_advisor.model.cgroup import CgroupFacts, CounterWindow
 from quota_advisor.model.finding import Evidence, Recommendation
 from quota_advisor.model.limit import Bandwidth, Missing
 from quota_advisor.model.unit_kind import unit_kind
-from quota_advisor.model.workload import Workload
+from quota_advisor.model.workload import AdvisedWorkload, Workload
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Skip, Verdicts, check
 from quota_advisor.sim.stall import worst_stall
 from quota_advisor.units import format_ratio, format_usec
 
 
-@check(Workload)
-def throttled_often(workload: Workload, rule: Rule) -> Verdicts:
+@check(AdvisedWorkload)
+def throttled_often(advised: AdvisedWorkload, rule: Rule) -> Verdicts:
     """Judge the share of active periods that ended with the group throttled."""
+    workload, advice = advised
     limit, window = binding_limit(workload), workload.counters
     if limit is None:
         return
@@ -65,17 +66,18 @@ def throttled_often(workload: Workload, rule: Rule) -> Verdicts:
             *throttle_evidence(workload, window),
         ),
         ruled_out=ruled_out(workload.node),
-        recommendation=quota_advice(workload, rule.fix),
+        recommendation=quota_advice(advice, rule.fix),
     )
 
 
-@check(Workload)
-def throttled_time(workload: Workload, rule: Rule) -> Verdicts:
+@check(AdvisedWorkload)
+def throttled_time(advised: AdvisedWorkload, rule: Rule) -> Verdicts:
     """Judge the share of wall time in which the quota stalled the workload.
 
     Pressure ``full`` is wall time with every task stalled, for whatever reason; throttled time
     is summed over CPUs. The smaller of the two is what the quota can be blamed for.
     """
+    workload, advice = advised
     limit, window = workload.limit, workload.counters
     if not isinstance(limit, Bandwidth):
         return
@@ -109,7 +111,7 @@ def throttled_time(workload: Workload, rule: Rule) -> Verdicts:
             *throttle_evidence(workload, window),
         ),
         ruled_out=ruled_out(workload.node),
-        recommendation=quota_advice(workload, rule.fix),
+        recommendation=quota_advice(advice, rule.fix),
     )
 
 

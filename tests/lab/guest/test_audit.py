@@ -137,8 +137,10 @@ def test_a_two_thread_loop_under_half_a_core_is_held_back(seen: Audit) -> None:
     values = {e["label"]: e["value"] for e in often["evidence"]}
     assert values["throttled periods"] / values["periods"] > 0.8
     assert values["CPU time used"] == pytest.approx(0.5 * WINDOW_SEC * 1e6, rel=0.1)
-    assert often["recommendation"]["quota"]["lower_bound"] is True
-    assert often["recommendation"]["quota"]["cpu_quota_percent"] >= 75
+    advice = often["recommendation"]["advice"]
+    assert advice["decision"] == "raise"
+    assert advice["need"]["lower_bound"] is True
+    assert advice["quota"]["cpu_quota_percent"] >= 75
 
 
 def test_a_suppression_in_the_unit_file_counts(seen: Audit) -> None:

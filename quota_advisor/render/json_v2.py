@@ -1,4 +1,4 @@
-"""The report for programs: JSON, frozen as version 1.
+"""The report for programs: JSON, version 2.
 
 The models here are the contract. They are filled from the internal model and not dumped from
 it, so that the one can change without the other. What is not known is an object with
@@ -14,7 +14,8 @@ import pydantic
 from pydantic_core import PydanticSerializationError
 
 import quota_advisor
-from quota_advisor.advise.formula import recommend
+from quota_advisor.model.advice import Advice as AdviceModel
+from quota_advisor.model.advice import Need as NeedModel
 from quota_advisor.model.cgroup import CgroupFacts, CounterWindow
 from quota_advisor.model.cgroup import Demand as DemandFacts
 from quota_advisor.model.finding import Evidence as EvidenceModel
@@ -29,7 +30,7 @@ from quota_advisor.model.report import Report
 from quota_advisor.model.workload import Workload as WorkloadModel
 from quota_advisor.render.view import View
 
-FORMAT: Literal["quota-advisor/report/v1"] = "quota-advisor/report/v1"
+FORMAT: Literal["quota-advisor/report/v2"] = "quota-advisor/report/v2"
 
 T = TypeVar("T")
 
@@ -116,9 +117,19 @@ class Demand(_Frozen):
 
 
 class Quota(_Frozen):
-    """A computed quota; ``share_of_node_ratio`` is for people and is never written anywhere."""
+    """A quota to set; 100 % is one CPU, as systemd has it."""
 
     cpu_quota_percent: int
+    cores: float
+
+
+class Need(_Frozen):
+    """The quota that the demand needs, known of quotas to keep too: nothing to set blindly.
+
+    ``share_of_node_ratio`` is for people and is never written anywhere.
+    """
+
+    percent: int
     cores: float
     share_of_node_ratio: float
     lower_bound: bool
@@ -127,11 +138,21 @@ class Quota(_Frozen):
     interval_usec: int
 
 
+class Advice(_Frozen):
+    """The one decision about a quota; ``quota`` is null unless it is to be raised or lowered."""
+
+    decision: Literal["raise", "keep", "lower", "remove", "unknown"]
+    quota: Quota | None
+    need: Need | Missing
+    summary: str
+    reasons: tuple[str, ...]
+
+
 class Recommendation(_Frozen):
-    """What to do; ``quota`` is null where no number was computed."""
+    """What to do; ``advice`` is the workload's, null where it rests on something else."""
 
     summary: str
-    quota: Quota | None
+    advice: Advice | None
 
 
 class Subject(_Frozen):
@@ -226,7 +247,7 @@ class Workload(_Frozen):
     counters: Counters | Missing
     totals: Counters | Missing
     demand: Demand | Missing
-    recommendation: Recommendation | Missing
+    advice: Advice | Missing
 
 
 class Summary(_Frozen):
@@ -239,10 +260,10 @@ class Summary(_Frozen):
     skipped: int
 
 
-class ReportV1(_Frozen):
+class ReportV2(_Frozen):
     """A whole report; ``machine`` and ``observation`` are null where files were linted."""
 
-    format: Literal["quota-advisor/report/v1"] = FORMAT
+    format: Literal["quota-advisor/report/v2"] = FORMAT
     tool: Tool
     command: str
     machine: Machine | None
@@ -267,10 +288,10 @@ def render(report: Report, _view: View) -> str:
         return json.dumps(document.model_dump(mode="json"), indent=2, ensure_ascii=False) + "\n"
 
 
-def build(report: Report) -> ReportV1:
+def build(report: Report) -> ReportV2:
     """Return the report in its published form."""
     host, results = report.host, report.results
-    return ReportV1(
+    return ReportV2(
         tool=Tool(version=quota_advisor.__version__),
         command=report.command,
         machine=None if host is None else _machine(host.facts),
@@ -283,7 +304,11 @@ def build(report: Report) -> ReportV1:
             skipped=len(results.skipped),
         ),
         findings=tuple(map(_finding, results.findings)),
-        workloads=() if host is None else tuple(map(_workload, host.workloads)),
+        workloads=()
+        if host is None
+        else tuple(
+            _workload(workload, report.advice[workload.subject]) for workload in host.workloads
+        ),
         suppressed=tuple(
             Suppressed(reason=s.reason, finding=_finding(s.finding)) for s in results.suppressed
         ),
@@ -357,29 +382,41 @@ def _evidence(evidence: EvidenceModel) -> Evidence:
     )
 
 
-def _recommendation(advice: RecommendationModel) -> Recommendation:
-    quota = advice.quota
+def _recommendation(recommendation: RecommendationModel) -> Recommendation:
+    advice = recommendation.advice
     return Recommendation(
-        summary=" ".join(advice.summary.split()),
-        quota=None
-        if quota is None
-        else Quota(
-            cpu_quota_percent=quota.cpu_quota_percent,
-            cores=quota.cores,
-            share_of_node_ratio=quota.share_of_node_ratio,
-            lower_bound=quota.lower_bound,
-            formula=quota.formula,
-            windows=quota.windows,
-            interval_usec=quota.interval_usec,
-        ),
+        summary=" ".join(recommendation.summary.split()),
+        advice=None if advice is None else _advice(advice),
     )
 
 
-def _workload(workload: WorkloadModel) -> Workload:
+def _advice(advice: AdviceModel) -> Advice:
+    quota, need = advice.quota, advice.need
+    return Advice(
+        decision=advice.decision.value,
+        quota=None if quota is None else Quota(cpu_quota_percent=quota.percent, cores=quota.cores),
+        need=_missing(need) if isinstance(need, MissingFact) else _need(need),
+        summary=advice.summary,
+        reasons=advice.reasons,
+    )
+
+
+def _need(need: NeedModel) -> Need:
+    return Need(
+        percent=need.percent,
+        cores=need.cores,
+        share_of_node_ratio=need.share_of_node_ratio,
+        lower_bound=need.lower_bound,
+        formula=need.formula,
+        windows=need.windows,
+        interval_usec=need.interval_usec,
+    )
+
+
+def _workload(workload: WorkloadModel, advice: AdviceModel | MissingFact) -> Workload:
     group = workload.cgroup
     tightest = workload.tightest
     in_force, owner = tightest if isinstance(tightest, tuple) else (tightest, None)
-    advice = recommend(workload) if isinstance(workload.limit, Bandwidth) else _NO_QUOTA_TO_SIZE
     return Workload(
         kind=workload.kind,
         name=workload.name,
@@ -391,13 +428,8 @@ def _workload(workload: WorkloadModel) -> Workload:
         counters=_counters(workload.counters),
         totals=_missing(group) if isinstance(group, MissingFact) else _totals(group),
         demand=_demand(group.demand) if isinstance(group, CgroupFacts) else _missing(group),
-        recommendation=_missing(advice)
-        if isinstance(advice, MissingFact)
-        else _recommendation(advice),
+        advice=_missing(advice) if isinstance(advice, MissingFact) else _advice(advice),
     )
-
-
-_NO_QUOTA_TO_SIZE = MissingFact(reason="it has no quota of its own")
 
 
 def _limit(limit: CpuLimit) -> Limit:

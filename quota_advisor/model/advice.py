@@ -1,0 +1,67 @@
+"""What is advised about a workload's quota: decided once, then only printed or applied."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from quota_advisor.model.limit import Missing
+
+
+class Decision(StrEnum):
+    """What to do about a quota."""
+
+    RAISE = "raise"
+    KEEP = "keep"
+    LOWER = "lower"
+    REMOVE = "remove"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """The quota that a measured demand needs, and how it was computed.
+
+    Attributes:
+        cores: The need as a number of CPUs, with headroom.
+        percent: The same as systemd writes it: 100 is one CPU.
+        share_of_node_ratio: The same as a share of all CPUs of the node; for people, never written.
+        lower_bound: The demand was held back while it was measured: the need may be higher.
+        formula: The arithmetic with its numbers.
+        windows: Number of sampling windows behind the number.
+        interval_usec: Length of one.
+    """
+
+    cores: float
+    percent: int
+    share_of_node_ratio: float
+    lower_bound: bool
+    formula: str
+    windows: int
+    interval_usec: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """The one decision about a quota.
+
+    Attributes:
+        decision: What to do.
+        need: What the demand needs, or why that is not known.
+        summary: What to do in one line, in the words of the workload's own knob.
+        reasons: Why, the decisive reason first.
+    """
+
+    decision: Decision
+    need: Need | Missing
+    summary: str
+    reasons: tuple[str, ...]
+
+    @property
+    def quota(self) -> Need | None:
+        """The quota to set; None where nothing should be set.
+
+        A need is known of quotas to keep too. Setting it there would cut them.
+        """
+        is_change = self.decision in (Decision.RAISE, Decision.LOWER)
+        return self.need if is_change and isinstance(self.need, Need) else None
