@@ -11,9 +11,9 @@ from quota_advisor.rulebook.catalogue import load_catalog
 from quota_advisor.rulebook.chosen import Rulebook
 from quota_advisor.rulebook.settings import Config
 from tests.rules.facts import (
-    Case,
     CgroupCase,
     DemandCase,
+    Facts,
     NodeCase,
     UnitCase,
     WindowCase,
@@ -60,11 +60,10 @@ GROUPS = {
     "free.service": _group("max 100000", p95_cores=0.5),
 }
 
-EVERY_DECISION = Case(
+EVERY_DECISION = Facts(
     node=NodeCase(cpus=8),
     cgroups={f"/system.slice/{name}": group for name, group in GROUPS.items()},
     units={"stopped.service": UnitCase(quota="50%", active_state="inactive")},
-    expect=(),
 )
 
 

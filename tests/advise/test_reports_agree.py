@@ -19,8 +19,8 @@ from quota_advisor.render.view import View
 from quota_advisor.rulebook.engine import CHECKS
 from tests.advise.hosts import every_decision, judge_all
 from tests.lint.golden import assert_golden
-from tests.rules.facts import host_facts, read_case
-from tests.rules.test_fixtures import CASES
+from tests.rules.cases import Case, cases
+from tests.rules.facts import host_facts, read_facts
 
 VIEW = View(all=True)
 
@@ -59,9 +59,11 @@ def test_every_format_says_the_same(tmp_path: Path) -> None:
     assert_agreement(every_decision(tmp_path))
 
 
-@pytest.mark.parametrize("path", CASES, ids=lambda p: f"{p.parent.name}/{p.stem}")
-def test_every_format_says_the_same_of_each_case_of_a_rule(path: Path, tmp_path: Path) -> None:
-    assert_agreement(judge_all(host_facts(read_case(path), tmp_path)))
+@pytest.mark.parametrize(
+    "case", [c for c in cases() if c.is_host], ids=lambda case: f"{case.rule}/{case.name}"
+)
+def test_every_format_says_the_same_of_each_case_of_a_rule(case: Case, tmp_path: Path) -> None:
+    assert_agreement(judge_all(host_facts(read_facts(case.judged), tmp_path)))
 
 
 @pytest.mark.parametrize("name", ["table", "markdown", "github"])

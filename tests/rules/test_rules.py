@@ -12,7 +12,7 @@ from quota_advisor import checks
 from quota_advisor.model.lint import ComposeCase, PodCase, SameLimit, UnitCase
 from quota_advisor.model.manifest import DocumentNote, KubeletConfig, Quadlet
 from quota_advisor.model.unit import UnitConfig
-from quota_advisor.model.workload import Host, Workload
+from quota_advisor.model.workload import AdvisedWorkload, Host, Workload
 from quota_advisor.rulebook.catalogue import AppliesTo, load_catalog, rule_files
 from quota_advisor.rulebook.engine import SuppressionUse
 from tests.rules.cases import IN_PRACTICE, TREE, cases
@@ -24,6 +24,7 @@ CASES = cases()
 WORDS: dict[type, set[AppliesTo]] = {
     Host: {AppliesTo.HOSTS},
     Workload: {AppliesTo.WORKLOADS},
+    AdvisedWorkload: {AppliesTo.WORKLOADS},
     UnitConfig: {AppliesTo.UNITS},
     UnitCase: {AppliesTo.UNITS},
     Quadlet: {AppliesTo.QUADLETS},
