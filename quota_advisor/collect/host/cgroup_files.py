@@ -13,8 +13,9 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from quota_advisor.collect.host.cgroup_tree import CpuHierarchy, join
 from quota_advisor.collect.host.root import HostRoot, describe, why
@@ -172,27 +173,27 @@ def _stat_number(key: str, value: str) -> int:
 
 def read_limit(root: HostRoot, hierarchy: CpuHierarchy, path: str) -> GroupLimit | None:
     """Return the limit alone, or None when the cgroup has vanished."""
-    group = _GroupFiles(root, hierarchy, path)
-    limit, burst = _limit(group), _burst(group)
-    return None if group.vanished else GroupLimit(limit=limit, burst_usec=burst)
+    with _GroupFiles(root, hierarchy, path) as group:
+        limit, burst = _limit(group), _burst(group)
+        return None if group.vanished else GroupLimit(limit=limit, burst_usec=burst)
 
 
 def read_settings(root: HostRoot, hierarchy: CpuHierarchy, path: str) -> GroupSettings | None:
     """Return what the cgroup is set to, or None when it has vanished."""
-    group = _GroupFiles(root, hierarchy, path)
-    processes, commands = _processes(group)
-    settings = GroupSettings(
-        limit=_limit(group),
-        burst_usec=_burst(group),
-        weight=_weight(group),
-        cpus=_cpus(group),
-        processes=processes,
-        threads=_threads(group),
-        commands=commands,
-        sources=tuple(group.sources),
-        problems=tuple(group.problems),
-    )
-    return None if group.vanished else settings
+    with _GroupFiles(root, hierarchy, path) as group:
+        processes, commands = _processes(group)
+        settings = GroupSettings(
+            limit=_limit(group),
+            burst_usec=_burst(group),
+            weight=_weight(group),
+            cpus=_cpus(group),
+            processes=processes,
+            threads=_threads(group),
+            commands=commands,
+            sources=tuple(group.sources),
+            problems=tuple(group.problems),
+        )
+        return None if group.vanished else settings
 
 
 def read_counters(
@@ -206,20 +207,24 @@ def read_counters(
         path: The cgroup.
         now_usec: Monotonic clock.
     """
-    group = _GroupFiles(root, hierarchy, path)
-    counters = _counters(group, now_usec())
-    if group.vanished:
-        return None
-    return CounterReading(
-        counters=counters,
-        identity=group.identity,
-        sources=tuple(group.sources),
-        problems=tuple(group.problems),
-    )
+    with _GroupFiles(root, hierarchy, path) as group:
+        counters = _counters(group, now_usec())
+        if group.vanished:
+            return None
+        return CounterReading(
+            counters=counters,
+            identity=group.identity,
+            sources=tuple(group.sources),
+            problems=tuple(group.problems),
+        )
 
 
 class _GroupFiles:
-    """Reads files of one cgroup, keeping book of sources, absences and problems."""
+    """Reads files of one cgroup, keeping book of sources, absences and problems.
+
+    Each of its directories is opened once and held until the end: what is read belongs to one
+    cgroup, even where another of the same name takes its place meanwhile.
+    """
 
     def __init__(self, root: HostRoot, hierarchy: CpuHierarchy, path: str) -> None:
         self.root = root
@@ -229,14 +234,27 @@ class _GroupFiles:
         self.problems: list[Problem] = []
         self.absent: set[str] = set()
         self._gone = False
+        self._held = ExitStack()
+        self._directories: dict[str, int | OSError] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._held.close()
 
     @property
     def vanished(self) -> bool:
         """Whether the cgroup was removed, so that nothing read of it counts."""
-        return self._gone or self.identity[0] is None
+        inode = self._inode(self.hierarchy.cpu)
+        if self._gone or inode is None:
+            return True
+        # A file that is not there may have gone with its cgroup, which the handle does not tell.
+        return bool(self.absent) and self.root.inode(join(self.hierarchy.cpu, self.path)) != inode
 
     @property
     def identity(self) -> Identity:
+        """The inode number of its directory in each hierarchy that counters come from."""
         h = self.hierarchy
         return tuple(self._inode(base) for base in (h.cpu, h.cpuacct, h.pressure))
 
@@ -246,7 +264,7 @@ class _GroupFiles:
             return base
         locator = posixpath.join(join(base, self.path), name)
         try:
-            text = self.root.read(locator)
+            text = self.root.read_in(self._directory(base), name)
         except OSError as error:
             return self._failed(error, locator, name)
         raw = text if len(text) <= _MAX_RAW else text[:_MAX_RAW] + "…"
@@ -281,9 +299,28 @@ class _GroupFiles:
         if isinstance(base, Missing):
             return None
         try:
-            return os.stat(self.root.real(join(base, self.path))).st_ino  # noqa: PTH116
+            return os.fstat(self._directory(base)).st_ino
         except OSError:
             return None
+
+    def _directory(self, base: str) -> int:
+        """Return the open directory of the cgroup in a hierarchy.
+
+        Raises:
+            OSError: It is not there, or may not be opened.
+        """
+        if base not in self._directories:
+            try:
+                opened: int | OSError = self._held.enter_context(
+                    self.root.directory(join(base, self.path))
+                )
+            except OSError as error:
+                opened = error
+            self._directories[base] = opened
+        known = self._directories[base]
+        if isinstance(known, OSError):
+            raise known
+        return known
 
 
 def _limit(group: _GroupFiles) -> CpuLimit:
@@ -327,14 +364,11 @@ def _cpus(group: _GroupFiles) -> tuple[int, ...] | Missing:
     name = "cpuset.cpus.effective"
     cpus = group.value(cpuset, name, parse_cpu_list)
     if name in group.absent and group.path != "/":
-        return _cpus(_ancestor(group))
+        above = posixpath.dirname(group.path)
+        with _GroupFiles(group.root, group.hierarchy, above) as parent:
+            parent.sources = group.sources
+            return _cpus(parent)
     return cpus
-
-
-def _ancestor(group: _GroupFiles) -> _GroupFiles:
-    parent = _GroupFiles(group.root, group.hierarchy, posixpath.dirname(group.path))
-    parent.sources = group.sources
-    return parent
 
 
 def _processes(group: _GroupFiles) -> tuple[int | Missing, tuple[str, ...]]:

@@ -8,7 +8,6 @@ mount: inside a container ``/`` is the container's own cgroup, and may well have
 from __future__ import annotations
 
 import errno
-import os
 import posixpath
 import re
 from collections.abc import Iterable
@@ -117,8 +116,7 @@ def lineage(path: str) -> tuple[str, ...]:
 
 def _subdirectories(root: HostRoot, directory: str) -> list[str]:
     # Links are not followed: a cgroup is never one, and a loop in a hostile tree would be endless.
-    with os.scandir(root.real(directory)) as entries:
-        return sorted(e.name for e in entries if e.is_dir(follow_symlinks=False))
+    return [entry.name for entry in root.entries(directory) if entry.is_dir]
 
 
 def _unlistable(error: OSError, directory: str) -> Problem:

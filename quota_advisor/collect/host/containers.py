@@ -146,7 +146,7 @@ class _NameBook:
             self._why[engine] = f"the socket of {engine} is not there ({SOCKETS[engine][0]})"
             return
         try:
-            reply = _get(self._root.real(path), "/containers/json")
+            reply = _get(self._root.socket_path(path), "/containers/json")
             self._names |= dict(_listed_names(reply, "Id", "Names"))
         # A hang-up without a word is both of these; it is an answer, and a bad one.
         except (ValueError, http.client.HTTPException) as error:

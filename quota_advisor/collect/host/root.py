@@ -2,7 +2,8 @@
 
 All paths given and returned are paths *on that host*. Below ``--root`` symbolic links are
 followed as if the directory were ``/``, so that a link in an image or in a hostile tree never
-leads to a file of the machine that runs the tool.
+leads to a file of the machine that runs the tool. Each path is resolved and opened in one step:
+whoever swaps a link meanwhile wins nothing.
 """
 
 from __future__ import annotations
@@ -10,13 +11,14 @@ from __future__ import annotations
 import errno
 import os
 import posixpath
+import stat
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
+from quota_advisor.collect.host.beneath import MAX_LINKS, open_beneath
 from quota_advisor.model.limit import Missing
-
-MAX_LINKS = 40
-"""As many symbolic links as the kernel follows in one path (``MAXSYMLINKS``)."""
 
 MAX_FILE_BYTES = 4 << 20
 """No file this tool reads on a host is larger; what is, is not what it claims to be."""
@@ -24,29 +26,67 @@ MAX_FILE_BYTES = 4 << 20
 READ_BYTES = 1 << 16
 """Files below /proc/sys refuse to be read with a buffer of megabytes (ENOMEM)."""
 
+# Without O_NONBLOCK a named pipe in the tree would hang the audit.
+_READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
+_LIST = os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY
+_NAME = os.O_PATH | os.O_CLOEXEC
+
+
+class Entry(NamedTuple):
+    """A name in a directory, and what it stands for itself; links are not followed."""
+
+    name: str
+    is_dir: bool
+    is_link: bool
+
 
 class HostRoot:
     """A host's file system, rooted at a directory.
 
     Args:
         directory: ``/`` for the running host.
+
+    Raises:
+        OSError: There is no such directory.
     """
 
     def __init__(self, directory: Path) -> None:
         self._prefix = "" if directory == Path("/") else str(directory.resolve())
+        # Held as long as this object lives: sockets are connected to by these handles.
+        self._handles: list[int] = []
+        self._top = -1 if self.live else self._hold(os.open(self._prefix, _NAME | os.O_DIRECTORY))
+
+    def __del__(self) -> None:
+        for handle in getattr(self, "_handles", ()):
+            os.close(handle)
 
     @property
     def live(self) -> bool:
         """Whether this is the running host itself."""
         return not self._prefix
 
-    def real(self, path: str) -> str:
-        """Return the path to open on this machine for ``path`` on the host.
+    def open(self, path: str, flags: int = _READ) -> int:
+        """Return a descriptor of what stands at ``path``, links followed within the root.
 
         Raises:
-            OSError: A loop of symbolic links.
+            OSError: It cannot be opened.
         """
-        return path if self.live else self._prefix + self._resolve(path)
+        if self.live:
+            return os.open(path, flags)
+        return open_beneath(self._top, path, flags)
+
+    @contextmanager
+    def directory(self, path: str) -> Iterator[int]:
+        """Open a directory for as long as files are read in it, by :meth:`read_in`.
+
+        Raises:
+            OSError: It cannot be opened.
+        """
+        descriptor = self.open(path, _NAME | os.O_DIRECTORY)
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
 
     def read(self, path: str) -> str:
         """Return a file's text; bytes that are no UTF-8 are kept as surrogates.
@@ -62,12 +102,16 @@ class HostRoot:
         Raises:
             OSError: As for :meth:`read`.
         """
-        # Without O_NONBLOCK a named pipe in the tree would hang the audit.
-        descriptor = os.open(self.real(path), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        try:
-            return _read_all(descriptor, path)
-        finally:
-            os.close(descriptor)
+        return _read_all(self.open(path), path)
+
+    def read_in(self, directory: int, name: str) -> str:
+        """Return the text of a file in an open directory; the file itself is no link.
+
+        Raises:
+            OSError: As for :meth:`read`.
+        """
+        descriptor = os.open(name, _READ | os.O_NOFOLLOW, dir_fd=directory)
+        return _read_all(descriptor, name).decode("utf-8", "surrogateescape")
 
     def try_read(self, path: str) -> str | Missing:
         """Return a file's text, or why it cannot be had."""
@@ -76,28 +120,67 @@ class HostRoot:
         except OSError as error:
             return Missing(reason=describe(error, path))
 
+    def entries(self, path: str) -> list[Entry]:
+        """Return what a directory holds, sorted by name.
+
+        Raises:
+            OSError: The directory cannot be read.
+        """
+        descriptor = self.open(path, _LIST)
+        try:
+            with os.scandir(descriptor) as found:
+                return sorted(
+                    Entry(e.name, e.is_dir(follow_symlinks=False), e.is_symlink()) for e in found
+                )
+        finally:
+            os.close(descriptor)
+
     def names(self, path: str) -> list[str]:
         """Return the sorted names in a directory.
 
         Raises:
             OSError: The directory cannot be read.
         """
-        return sorted(os.listdir(self.real(path)))  # noqa: PTH208 - bare names are wanted
+        return [entry.name for entry in self.entries(path)]
 
     def exists(self, path: str) -> bool:
         """Whether something stands at ``path``."""
         try:
-            return os.path.lexists(self.real(path))
+            os.close(self.open(path, _NAME))
         except OSError:
             return False
+        return True
+
+    def inode(self, path: str) -> int | None:
+        """Return the inode number of what stands at ``path``, or None where nothing does."""
+        try:
+            descriptor = self.open(path, _NAME)
+        except OSError:
+            return None
+        try:
+            return os.fstat(descriptor).st_ino
+        finally:
+            os.close(descriptor)
 
     def link_target(self, path: str) -> str | None:
         """Return where the symbolic link at ``path`` itself points, or None if it is none."""
         parent, name = posixpath.split(path)
         try:
-            return os.readlink(posixpath.join(self.real(parent), name))  # noqa: PTH115
+            with self.directory(parent) as directory:
+                return os.readlink(name, dir_fd=directory)
         except OSError:
             return None
+
+    def socket_path(self, path: str) -> str:
+        """Return a path of this machine by which the socket at ``path`` is connected to.
+
+        Raises:
+            OSError: Nothing stands there.
+        """
+        if self.live:
+            os.stat(path)  # noqa: PTH116 - text in, text out
+            return path
+        return f"/proc/self/fd/{self._hold(self.open(path, _NAME))}"
 
     def resolve(self, path: str) -> str:
         """Return ``path`` on the host with every symbolic link followed.
@@ -105,10 +188,26 @@ class HostRoot:
         Raises:
             OSError: A loop of symbolic links.
         """
-        return os.path.realpath(path) if self.live else self._resolve(path)
+        if self.live:
+            return os.path.realpath(path)
+        try:
+            descriptor = self.open(path, _NAME)
+        except OSError:
+            # Links may well lead to what is not there: /dev/null in an image.
+            return self._resolve(path)
+        try:
+            found = os.readlink(f"/proc/self/fd/{descriptor}")  # noqa: PTH115
+        finally:
+            os.close(descriptor)
+        inside = found == self._prefix or found.startswith(f"{self._prefix}/")
+        return found[len(self._prefix) :] or "/" if inside else self._resolve(path)
+
+    def _hold(self, descriptor: int) -> int:
+        self._handles.append(descriptor)
+        return descriptor
 
     def _resolve(self, path: str) -> str:
-        """Follow links component by component, ``..`` never leaving the root."""
+        """Follow links component by component, ``..`` never leaving the root. Opens nothing."""
         pending = _parts(path)
         done: list[str] = []
         links = 0
@@ -142,25 +241,20 @@ def why(error: OSError) -> str:
 
 
 def _read_all(descriptor: int, path: str) -> bytes:
-    """Read to the end in small pieces: the kernel makes a buffer as large as it is asked for."""
-    data = bytearray()
-    while piece := os.read(descriptor, READ_BYTES):
-        data += piece
-        if len(data) > MAX_FILE_BYTES:
-            raise OSError(errno.EFBIG, "larger than 4 MiB", path)
-    return bytes(data)
-
-
-def walk(root: HostRoot, top: str) -> Iterator[str]:
-    """Yield ``top`` and every directory below it, parents first, links not followed."""
-    yield top
+    """Read to the end and close: in parts, as the kernel makes a buffer as large as asked for."""
     try:
-        with os.scandir(root.real(top)) as entries:
-            names = sorted(e.name for e in entries if e.is_dir(follow_symlinks=False))
-    except OSError:
-        return
-    for name in names:
-        yield from walk(root, posixpath.join(top, name))
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            # A directory says so by itself; a pipe or a device may never end.
+            os.read(descriptor, 0)
+            raise OSError(errno.EINVAL, "not a regular file", path)
+        data = bytearray()
+        while part := os.read(descriptor, READ_BYTES):
+            data += part
+            if len(data) > MAX_FILE_BYTES:
+                raise OSError(errno.EFBIG, "larger than 4 MiB", path)
+        return bytes(data)
+    finally:
+        os.close(descriptor)
 
 
 def _parts(path: str) -> list[str]:

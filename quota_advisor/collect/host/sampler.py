@@ -247,8 +247,7 @@ class Sampler:
         feed = (_LegacyFeed if self._hierarchy.version == 1 else _UnifiedFeed)(own=own)
         try:
             for role, name in files.items():
-                flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
-                feed.files[role] = os.open(self._root.real(name), flags)
+                feed.files[role] = self._root.open(name)
             feed.start()
         except (OSError, ValueError) as error:
             feed.close()

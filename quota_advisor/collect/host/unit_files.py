@@ -11,7 +11,7 @@ import posixpath
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from quota_advisor.collect.host.root import HostRoot, describe, why
+from quota_advisor.collect.host.root import Entry, HostRoot, describe, why
 from quota_advisor.documents.systemd.merge import merge_unit, unit_section
 from quota_advisor.documents.systemd.names import (
     SYSTEM_SEARCH_PATH,
@@ -114,16 +114,15 @@ class UnitFileReader:
         return listed
 
     def _list(self, path: str) -> _Directory:
-        entries: list[os.DirEntry[str]] = []
+        entries: list[Entry] = []
         try:
-            with os.scandir(self._root.real(path)) as found:
-                entries = list(found)
+            entries = self._root.entries(path)
         except FileNotFoundError:
             pass
         except OSError as error:
             self._report(path, error)
-        links = {entry.name: entry.is_symlink() for entry in entries}
-        folders = frozenset(e.name for e in entries if e.is_dir(follow_symlinks=False))
+        links = {entry.name: entry.is_link for entry in entries}
+        folders = frozenset(entry.name for entry in entries if entry.is_dir)
         return _Directory(path, links, folders)
 
     def _resolve(self, path: str) -> str:
@@ -135,7 +134,7 @@ class UnitFileReader:
     def _report(self, path: str, error: OSError) -> None:
         self._problems.setdefault(path, Problem(subject=path, reason=why(error)))
         # What is of the wrong type systemd cannot read either: that much is known of it.
-        if error.errno not in (errno.EISDIR, errno.ENOTDIR):
+        if error.errno not in (errno.EISDIR, errno.ENOTDIR, errno.EINVAL):
             self._unknown.add(path)
 
     def _unread(self, paths: Iterable[str]) -> tuple[Missing, ...]:

@@ -42,11 +42,11 @@ class Failing(HostRoot):
         super().__init__(directory)
         self.failures = failures
 
-    def read_bytes(self, path: str) -> bytes:
-        number = self.failures.get(path.rpartition("/")[2])
+    def read_in(self, directory: int, name: str) -> str:
+        number = self.failures.get(name)
         if number is not None:
-            raise OSError(number, os.strerror(number), path)
-        return super().read_bytes(path)
+            raise OSError(number, os.strerror(number), name)
+        return super().read_in(directory, name)
 
 
 def plant(top: Path, files: dict[str, str]) -> HostRoot:

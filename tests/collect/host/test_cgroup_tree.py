@@ -14,7 +14,7 @@ from quota_advisor.collect.host.cgroup_tree import (
     lineage,
     list_tree,
 )
-from quota_advisor.collect.host.root import HostRoot
+from quota_advisor.collect.host.root import Entry, HostRoot
 from quota_advisor.model.limit import Missing
 from quota_advisor.model.node import CgroupLayout
 
@@ -42,8 +42,17 @@ class Live(HostRoot):
     def live(self) -> bool:
         return True
 
-    def real(self, path: str) -> str:
-        return self._prefix + path
+    def open(self, path: str, flags: int = os.O_RDONLY) -> int:
+        return os.open(self._prefix + path, flags)
+
+
+class Guarded(HostRoot):
+    """A host with a directory that may not be listed."""
+
+    def entries(self, path: str) -> list[Entry]:
+        if path.endswith("/secret"):
+            raise PermissionError(13, "Permission denied", path)
+        return super().entries(path)
 
 
 def plant(top: Path, files: dict[str, str]) -> HostRoot:
@@ -194,19 +203,10 @@ def test_a_deep_tree_is_listed(tmp_path: Path) -> None:
     assert len(list_tree(root, hierarchy_of(root)).paths) == 501
 
 
-def test_a_directory_that_may_not_be_listed_is_a_problem(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    root = plant(tmp_path, {"/sys/fs/cgroup/cgroup.controllers": "cpu\n"})
+def test_a_directory_that_may_not_be_listed_is_a_problem(tmp_path: Path) -> None:
+    plant(tmp_path, {"/sys/fs/cgroup/cgroup.controllers": "cpu\n"})
     (tmp_path / "sys/fs/cgroup/secret").mkdir()
-    scandir = os.scandir
-
-    def guarded(path: str) -> object:
-        if path.endswith("/secret"):
-            raise PermissionError(13, "Permission denied", path)
-        return scandir(path)
-
-    monkeypatch.setattr(os, "scandir", guarded)
+    root = Guarded(tmp_path)
 
     tree = list_tree(root, hierarchy_of(root))
 

@@ -381,10 +381,12 @@ def test_systemds_own_socket_serves_root_where_there_is_no_bus(host: Path) -> No
     (host / "run/systemd/system").mkdir(parents=True)
     (host / "run/systemd/private").touch()
     root = HostRoot(host)
-    direct = BusAddress(
-        address=f"unix:path={host}/run/systemd/private", label="/run/systemd/private", direct=True
-    )
-    assert find_buses(root, "system", {}, 0) == (direct,)
+    ways = find_buses(root, "system", {}, 0)
+    assert not isinstance(ways, Missing)
+    (found,) = ways
+    assert (found.label, found.direct) == ("/run/systemd/private", True)
+    behind = Path(found.address.removeprefix("unix:path="))
+    assert behind.samefile(host / "run/systemd/private")
     assert isinstance(find_buses(root, "system", {}, 1000), Missing)
 
 

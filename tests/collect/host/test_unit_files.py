@@ -3,13 +3,11 @@ from __future__ import annotations
 import errno
 import os
 import posixpath
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from quota_advisor.collect.host.root import HostRoot
+from quota_advisor.collect.host.root import Entry, HostRoot
 from quota_advisor.collect.host.unit_files import UnitFileReader
 from quota_advisor.documents.systemd.names import SYSTEM_SEARCH_PATH, user_search_path
 from quota_advisor.errors import CollectError
@@ -243,30 +241,31 @@ def test_what_cannot_be_read_is_a_problem_not_an_error(host: Host) -> None:
     assert {problem.subject.removeprefix(f"{ETC}/") for problem in reader.problems} == {
         "a.service",
         "b.service.d/1.conf",
+        "b.service.d/2.conf",
         "c.service.d",
     }
 
 
 @pytest.mark.parametrize("place", ["b.service", "b.service.d/1.conf", "b.service.d", ""])
-def test_what_may_not_be_read_leaves_the_limit_open(
-    host: Host, place: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_may_not_be_read_leaves_the_limit_open(host: Host, place: str) -> None:
     host.quota(f"{ETC}/b.service", "20%")
     host.quota(f"{ETC}/b.service.d/1.conf", "50%")
-    closed = str(host.top) + posixpath.join(ETC, place).removesuffix("/")
-    for name in ("open", "scandir"):
-        monkeypatch.setattr(os, name, _refusing(closed, getattr(os, name)))
-    limit = host.reader().read("b.service").limit
-    assert limit == Missing(reason=f"{closed.removeprefix(str(host.top))}: permission denied")
+    closed = posixpath.join(ETC, place).removesuffix("/")
+    limit = UnitFileReader(Refusing(host.top, closed)).read("b.service").limit
+    assert limit == Missing(reason=f"{closed}: permission denied")
 
 
-def _refusing(closed: str, real: Callable[..., Any]) -> Callable[..., Any]:
-    def refuse(path: str, *arguments: Any) -> Any:
-        if path == closed:
+class Refusing(HostRoot):
+    """A host on which one file or directory may not be read."""
+
+    def __init__(self, top: Path, closed: str) -> None:
+        super().__init__(top)
+        self._closed = closed
+
+    def open(self, path: str, flags: int = os.O_RDONLY) -> int:
+        if path == self._closed and not flags & os.O_PATH:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
-        return real(path, *arguments)
-
-    return refuse
+        return super().open(path, flags)
 
 
 def test_what_systemd_cannot_read_either_leaves_nothing_open(host: Host) -> None:
@@ -328,20 +327,23 @@ def test_search_path_of_a_user(host: Host) -> None:
     assert len(config.hidden) == 1
 
 
-def test_thousands_of_units_list_each_directory_once(
-    host: Host, monkeypatch: pytest.MonkeyPatch
-) -> None:
+class Counting(HostRoot):
+    """A host that notes which directories are listed."""
+
+    def __init__(self, top: Path) -> None:
+        super().__init__(top)
+        self.listed: list[str] = []
+
+    def entries(self, path: str) -> list[Entry]:
+        self.listed.append(path)
+        return super().entries(path)
+
+
+def test_thousands_of_units_list_each_directory_once(host: Host) -> None:
     for number in range(300):
         host.write(f"{LIB}/a-{number}.service")
-    listed: list[str] = []
-    scandir = os.scandir
-
-    def counting(path: str) -> object:
-        listed.append(path)
-        return scandir(path)
-
-    monkeypatch.setattr(os, "scandir", counting)
-    reader = host.reader()
+    root = Counting(host.top)
+    listed, reader = root.listed, UnitFileReader(root)
     for name in reader.names():
         reader.read(name)
     assert len(listed) == len(set(listed)) <= len(SYSTEM_SEARCH_PATH)
