@@ -41,6 +41,11 @@ class CpuCounters:
     pressure_some_usec: int | Missing
     pressure_full_usec: int | Missing
 
+    @property
+    def throttled_ratio(self) -> float | Missing:
+        """Share of the periods since the group was created that ended throttled, 0 to 1."""
+        return _share_of_periods(self.nr_throttled, self.nr_periods)
+
 
 class Basis(StrEnum):
     """What a difference of counters spans."""
@@ -70,6 +75,24 @@ class CounterWindow:
     local_throttled_usec: int | Missing
     pressure_some_usec: int | Missing
     pressure_full_usec: int | Missing
+
+    @property
+    def throttled_ratio(self) -> float | Missing:
+        """Share of active periods that ended throttled, 0 to 1; missing without any period."""
+        return _share_of_periods(self.throttled_periods, self.periods)
+
+
+def _share_of_periods(throttled: int | Missing, periods: int | Missing) -> float | Missing:
+    if isinstance(periods, Missing):
+        return periods
+    if isinstance(throttled, Missing):
+        return throttled
+    if periods == 0:
+        return Missing(reason="no period ran: the group was idle or has no quota of its own")
+    # Both are ints of the kernel that wrap, each at a time of its own.
+    if periods < 0 or not 0 <= throttled <= periods:
+        return Missing(reason="the kernel's counters of periods have wrapped")
+    return throttled / periods
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,24 +17,12 @@ RULED_OUT_BELOW_RATIO = 0.05
 """Steal and pressure below this share of the time do not explain a slow service."""
 
 
-def throttled_ratio(window: CounterWindow) -> float | Missing:
-    """Return the share of active periods that ended throttled; missing without any period."""
-    if isinstance(window.periods, Missing):
-        return window.periods
-    if isinstance(window.throttled_periods, Missing):
-        return window.throttled_periods
-    if window.periods == 0:
-        return Missing(reason="no period ran: the group was idle or has no quota of its own")
-    return window.throttled_periods / window.periods
-
-
 def ratio_of_enough(window: CounterWindow, rule: Rule) -> float | Missing:
     """Return the throttled share of periods, missing where too few of them ran."""
-    ratio, minimum = throttled_ratio(window), rule.option("min_periods")
-    too_few = isinstance(window.periods, int) and window.periods < minimum
-    if isinstance(ratio, Missing) or too_few:
+    minimum = rule.option("min_periods")
+    if isinstance(window.periods, Missing) or 0 <= window.periods < minimum:
         return Missing(reason=f"{_periods_text(window)} {over(window)}, {minimum:g} needed")
-    return ratio
+    return window.throttled_ratio
 
 
 def _periods_text(window: CounterWindow) -> str:

@@ -20,7 +20,6 @@ from quota_advisor.checks.host.common import (
     ratio_of_enough,
     ruled_out,
     throttle_evidence,
-    throttled_ratio,
 )
 from quota_advisor.model.cgroup import CgroupFacts, CounterWindow
 from quota_advisor.model.finding import Evidence, Recommendation
@@ -257,7 +256,7 @@ def _most_throttled(groups: list[CgroupFacts]) -> tuple[CgroupFacts | None, floa
         ratio = (
             Missing(reason="")
             if isinstance(group.window, Missing)
-            else throttled_ratio(group.window)
+            else group.window.throttled_ratio
         )
         if isinstance(ratio, float) and ratio > worst_ratio:
             worst, worst_ratio = group, ratio
