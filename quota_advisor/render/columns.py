@@ -90,11 +90,8 @@ def _is_not_as_configured(workload: Workload) -> bool:
 
 def _throttled_share(workload: Workload) -> float:
     window = workload.counters
-    if isinstance(window, Missing):
-        return 0.0
-    if isinstance(window.periods, int) and isinstance(window.throttled_periods, int):
-        return window.throttled_periods / window.periods if window.periods else 0.0
-    return 0.0
+    ratio = window if isinstance(window, Missing) else window.throttled_ratio
+    return 0.0 if isinstance(ratio, Missing) else ratio
 
 
 def _group(workload: Workload) -> CgroupFacts | None:
@@ -124,7 +121,7 @@ def _throttled(workload: Workload) -> str:
     window = workload.counters
     if isinstance(window, Missing):
         return ABSENT
-    return _share_of_periods(window.throttled_periods, window.periods)
+    return _ratio(window.throttled_ratio)
 
 
 def _throttled_ever(workload: Workload) -> str:
@@ -132,16 +129,11 @@ def _throttled_ever(workload: Workload) -> str:
     if group is None:
         return ABSENT
     totals: CpuCounters = group.totals
-    return _share_of_periods(totals.nr_throttled, totals.nr_periods)
+    return _ratio(totals.throttled_ratio)
 
 
-def _share_of_periods(throttled: int | Missing, periods: int | Missing) -> str:
-    if not isinstance(throttled, int) or not isinstance(periods, int):
-        return ABSENT
-    # The kernel's counters wrap: totals may be negative, or more throttled than there were.
-    if periods <= 0 or not 0 <= throttled <= periods:
-        return ABSENT
-    return format_ratio(throttled / periods)
+def _ratio(ratio: float | Missing) -> str:
+    return ABSENT if isinstance(ratio, Missing) else format_ratio(ratio)
 
 
 def _stalled(workload: Workload) -> str:
