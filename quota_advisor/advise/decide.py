@@ -120,12 +120,8 @@ def _demand(workload: Workload) -> Demand | Missing:
 def _misses_target(workload: Workload) -> bool | Missing:
     """Whether the workload's own limit, not one further up, held it back in the window."""
     window = workload.counters
-    if not isinstance(window, CounterWindow):
-        return window
-    if not isinstance(window.throttled_periods, int):
-        return window.throttled_periods
-    periods = window.periods if isinstance(window.periods, int) else 0
-    return window.throttled_periods > TARGET_THROTTLED_RATIO * periods
+    ratio = window if isinstance(window, Missing) else window.throttled_ratio
+    return ratio if isinstance(ratio, Missing) else ratio > TARGET_THROTTLED_RATIO
 
 
 def _span_usec(demand: Demand) -> int:
