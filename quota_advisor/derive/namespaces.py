@@ -8,7 +8,6 @@ from typing import TypeVar
 from quota_advisor.documents.kubernetes.pods import POD_PATHS
 from quota_advisor.model.lint import namespace_of
 from quota_advisor.model.manifest import LimitRange, Pod, ResourceQuota
-from quota_advisor.rulebook.engine import Skip
 
 S = TypeVar("S", LimitRange, ResourceQuota)
 
@@ -25,13 +24,3 @@ def settings_for(pod: Pod, settings: Mapping[str, Sequence[S]]) -> Iterator[S]:
 def is_sure(pod: Pod, setting: LimitRange | ResourceQuota) -> bool:
     """Whether both surely go to the same namespace: both name it, or they stand in one file."""
     return bool(pod.namespace) or setting.file == pod.file
-
-
-def caveat(pod: Pod, setting: LimitRange | ResourceQuota) -> str:
-    """Return the reservation that belongs into a message where it is not sure."""
-    return "" if is_sure(pod, setting) else ", if both go to the same namespace"
-
-
-def may_be_supplied(what: str, setting: LimitRange) -> Skip:
-    """Return that something is not missing if a LimitRange is of the same namespace."""
-    return Skip(f"LimitRange {setting.name!r} may give {what} what it does not state")

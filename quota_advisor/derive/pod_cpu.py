@@ -1,12 +1,12 @@
-"""What a pod's containers ask of the CPU, worked out once for all rules about it."""
+"""What a pod's containers ask of the CPU."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, TypeVar, overload
+from typing import NamedTuple
 
 from quota_advisor.derive.amounts import cpu_amount, memory_amount
+from quota_advisor.derive.lazy import derived
 from quota_advisor.derive.namespaces import is_sure, settings_for
 from quota_advisor.derive.qos import (
     MILLI,
@@ -18,8 +18,7 @@ from quota_advisor.derive.qos import (
     qos_class,
 )
 from quota_advisor.derive.thread_counts import ThreadCount, thread_counts
-from quota_advisor.model.finding import Evidence
-from quota_advisor.model.lint import PodCase
+from quota_advisor.model.lint import LintContext
 from quota_advisor.model.manifest import (
     Container,
     LimitRange,
@@ -31,35 +30,6 @@ from quota_advisor.model.manifest import (
 )
 from quota_advisor.model.source import Location
 from quota_advisor.sim.stall import Stall, worst_stall
-
-T = TypeVar("T")
-
-
-class derived(Generic[T]):  # noqa: N801 - used like property
-    """A property worked out once for each object.
-
-    ``functools.cached_property`` takes a lock each time before Python 3.12, which costs more
-    than what most of these work out.
-    """
-
-    def __init__(self, work_out: Callable[[Any], T]) -> None:
-        self._work_out = work_out
-        self._name = work_out.__name__
-        self.__doc__ = work_out.__doc__
-
-    @overload
-    def __get__(self, owner: None, kind: type) -> derived[T]: ...
-
-    @overload
-    def __get__(self, owner: object, kind: type) -> T: ...
-
-    def __get__(self, owner: object | None, kind: type) -> derived[T] | T:
-        """Work it out, and leave the result where the next look finds it first."""
-        if owner is None:
-            return self
-        value = owner.__dict__[self._name] = self._work_out(owner)
-        return value
-
 
 CONTAINER_WORDS = {
     Role.APP: "container",
@@ -126,17 +96,13 @@ class PodCpu:
         bad: Amounts that cannot be read; they count as absent everywhere else.
     """
 
-    case: PodCase
+    pod: Pod
+    context: LintContext
     limit_range: LimitRange | None
     containers: tuple[ContainerCpu, ...]
     pod_request: int | None
     pod_limit: int | None
     bad: tuple[BadAmount, ...]
-
-    @property
-    def pod(self) -> Pod:
-        """The pod itself."""
-        return self.case.pod
 
     @property
     def pod_limit_at(self) -> Scalar | None:
@@ -179,7 +145,7 @@ class PodCpu:
     @derived
     def unsure_range(self) -> LimitRange | None:
         """A LimitRange that fills in what containers do not state if it is of their namespace."""
-        return _with_defaults(self.case, sure=False) if self.case.context.limit_ranges else None
+        return _with_defaults(self.pod, self.context, sure=False)
 
     @derived
     def written_limits(self) -> tuple[WrittenLimit, ...]:
@@ -262,7 +228,7 @@ class PodCpu:
     @property
     def node_cpus(self) -> int | None:
         """The CPUs of the node, None where its size is not known."""
-        node = self.case.context.node_millicores
+        node = self.context.node_millicores
         return None if node is None else max(node // MILLI, 1)
 
     def cpus_for(self, threads: int) -> int:
@@ -274,53 +240,10 @@ class PodCpu:
         return worst_stall(kubelet_limit(millicores), threads, self.cpus_for(threads))
 
 
-def pod_cpu(case: PodCase) -> PodCpu:
-    """Return the amounts of a pod; every rule asks for the same pod in turn, so one is kept."""
-    global _latest  # noqa: PLW0603 - a cache of one: pods are not hashable
-    latest = _latest
-    if latest is not None and latest.case is case:
-        return latest
-    _latest = derived = _derive(case)
-    return derived
-
-
-_latest: PodCpu | None = None
-
-
-def owner(cpu: ContainerCpu | None) -> str:
-    """Return how a message names the owner of a limit."""
-    return "the pod" if cpu is None else cpu.label
-
-
-def label(container: Container) -> str:
-    """Return how a message names a container."""
-    if container.role is Role.MADE:
-        return f"a container with {container.name!r}"
-    return f"{CONTAINER_WORDS[container.role]} {container.name!r}"
-
-
-def cpu_text(millicores: int) -> str:
-    """Return an amount as Kubernetes writes it: ``1500m``, ``2``."""
-    whole, rest = divmod(millicores, 1000)
-    return f"{millicores}m" if rest else str(whole)
-
-
-def cpus_text(millicores: int) -> str:
-    """Return an amount in a sentence: ``1500m of CPU``, ``1 CPU``, ``2 CPUs``."""
-    if millicores % MILLI:
-        return f"{millicores}m of CPU"
-    return f"{millicores // MILLI} CPU{'' if millicores == MILLI else 's'}"
-
-
-def cpu_evidence(name: str, millicores: int, threshold: int | None = None) -> Evidence:
-    """Return an amount as evidence."""
-    return Evidence(label=name, value=millicores, unit="millicores", threshold=threshold)
-
-
-def _derive(case: PodCase) -> PodCpu:
-    pod = case.pod
+def derive_pod_cpu(pod: Pod, context: LintContext) -> PodCpu:
+    """Return what a pod's containers ask of the CPU."""
     bad: list[BadAmount] = []
-    limit_range = _with_defaults(case, sure=True) if case.context.limit_ranges else None
+    limit_range = _with_defaults(pod, context, sure=True)
     stanza = pod.resources
     pod_limit = pod_request = None
     if stanza.limits or stanza.requests:
@@ -331,17 +254,24 @@ def _derive(case: PodCase) -> PodCpu:
         for container in pod.containers
         if container.role is not Role.EPHEMERAL
     )
-    return PodCpu(case, limit_range, containers, pod_request, pod_limit, tuple(bad))
+    return PodCpu(pod, context, limit_range, containers, pod_request, pod_limit, tuple(bad))
 
 
-def _with_defaults(case: PodCase, *, sure: bool) -> LimitRange | None:
+def label(container: Container) -> str:
+    """Return how a message names a container."""
+    if container.role is Role.MADE:
+        return f"a container with {container.name!r}"
+    return f"{CONTAINER_WORDS[container.role]} {container.name!r}"
+
+
+def _with_defaults(pod: Pod, context: LintContext, *, sure: bool) -> LimitRange | None:
     """Return the LimitRange that fills in, with what another one adds to it: all of them do."""
-    if case.pod.partial:
+    if not context.limit_ranges or pod.partial:
         return None  # what a patch does not say may stand elsewhere
     ranges = [
         limit_range
-        for limit_range in settings_for(case.pod, case.context.limit_ranges)
-        if is_sure(case.pod, limit_range) is sure
+        for limit_range in settings_for(pod, context.limit_ranges)
+        if is_sure(pod, limit_range) is sure
     ]
     limits = next((r for r in ranges if r.default_limit is not None), None)
     requests = next((r for r in ranges if r.default_request is not None), None)

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from quota_advisor.model.finding import Subject
-from quota_advisor.model.manifest import ComposeService, LimitRange, Pod, ResourceQuota
+from quota_advisor.model.manifest import LimitRange, Pod, ResourceQuota
 from quota_advisor.model.source import Location
 
 if TYPE_CHECKING:
@@ -54,30 +54,6 @@ def namespace_of(document: Pod | LimitRange | ResourceQuota) -> str:
     namespace, others not.
     """
     return document.namespace or f"{document.file.rpartition('/')[0]}/"
-
-
-class PodCase(NamedTuple):
-    """A pod template with what is known around it: the subject of the Kubernetes rules."""
-
-    pod: Pod
-    context: LintContext
-
-    @property
-    def subject(self) -> Subject:
-        """What a finding about the pod names."""
-        return self.pod.subject
-
-
-class ComposeCase(NamedTuple):
-    """A compose service with what is known around it: the subject of the rules about compose."""
-
-    service: ComposeService
-    context: LintContext
-
-    @property
-    def subject(self) -> Subject:
-        """What a finding about the service names."""
-        return self.service.subject
 
 
 class UnitCase(NamedTuple):

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from quota_advisor import checks
 from quota_advisor.checkout.quadlets import merge_quadlets
+from quota_advisor.derive.cases import ComposeCase, PodCase
 from quota_advisor.documents.reader import Document, read_manifest
 from quota_advisor.documents.systemd.merge import merge_unit
 from quota_advisor.documents.systemd.unit_file import parse_unit_file
 from quota_advisor.model.finding import Finding
-from quota_advisor.model.lint import ComposeCase, LimitsPolicy, LintContext, PodCase, UnitCase
+from quota_advisor.model.lint import LimitsPolicy, LintContext, UnitCase
 from quota_advisor.model.manifest import (
     ComposeService,
     DocumentNote,

@@ -15,12 +15,13 @@ from typing import Any, NamedTuple, TypeVar
 import pytest
 
 from quota_advisor import checks
+from quota_advisor.derive.cases import PodCase
 from quota_advisor.documents.kubernetes.pods import POD_PATHS
 from quota_advisor.documents.reader import read_manifest
 from quota_advisor.documents.text import to_utf8
 from quota_advisor.documents.yaml.split import documents, whole
 from quota_advisor.model.finding import Severity
-from quota_advisor.model.lint import LintContext, PodCase, namespace_of
+from quota_advisor.model.lint import LintContext, namespace_of
 from quota_advisor.model.manifest import LimitRange, Pod, ResourceQuota
 from quota_advisor.rulebook.catalogue import load_catalog
 from quota_advisor.rulebook.engine import Scope, run

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from quota_advisor import checks
-from quota_advisor.model.lint import ComposeCase, PodCase, SameLimit, UnitCase
+from quota_advisor.derive.cases import ComposeCase, PodCase
+from quota_advisor.model.lint import SameLimit, UnitCase
 from quota_advisor.model.manifest import DocumentNote, KubeletConfig, Quadlet
 from quota_advisor.model.unit import UnitConfig
 from quota_advisor.model.workload import AdvisedWorkload, Host, Workload

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
+from quota_advisor.derive.cases import ComposeCase
 from quota_advisor.derive.compose_amounts import amounts, cpus_text, cpuset, elsewhere, number, text
 from quota_advisor.derive.qos import MILLI
 from quota_advisor.documents.compose.values import LIMIT, RESERVATION, Value
 from quota_advisor.model.finding import Evidence, Recommendation, Severity
 from quota_advisor.model.limit import DEFAULT_PERIOD_USEC
-from quota_advisor.model.lint import ComposeCase
 from quota_advisor.model.manifest import ComposeService
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Skip, Verdicts, check

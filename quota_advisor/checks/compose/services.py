@@ -6,6 +6,7 @@ import math
 from decimal import Decimal
 
 from quota_advisor.checks.kubernetes.threads import busy_text, fewer_threads, too_many
+from quota_advisor.derive.cases import ComposeCase
 from quota_advisor.derive.compose_amounts import amounts, cpus_text, elsewhere, number
 from quota_advisor.derive.qos import MILLI
 from quota_advisor.derive.thread_counts import thread_counts
@@ -20,7 +21,6 @@ from quota_advisor.documents.compose.values import (
 )
 from quota_advisor.model.finding import Evidence, Recommendation, Severity
 from quota_advisor.model.limit import DEFAULT_PERIOD_USEC
-from quota_advisor.model.lint import ComposeCase
 from quota_advisor.model.manifest import ComposeService, ExtendsFault, UnknownKey
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Skip, Verdicts, check

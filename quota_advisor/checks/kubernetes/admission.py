@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from quota_advisor.checks.kubernetes.wording import (
+    caveat,
+    cpu_evidence,
+    cpu_text,
+    cpus_text,
+    may_be_supplied,
+)
 from quota_advisor.derive.amounts import cpu_amount
-from quota_advisor.derive.namespaces import caveat, is_sure, may_be_supplied, settings_for
+from quota_advisor.derive.cases import PodCase
+from quota_advisor.derive.namespaces import is_sure, settings_for
 from quota_advisor.derive.pod_certainty import (
     has_pod_level_cpu,
     is_unknown,
 )
-from quota_advisor.derive.pod_cpu import (
-    ContainerCpu,
-    PodCpu,
-    cpu_evidence,
-    cpu_text,
-    cpus_text,
-    pod_cpu,
-)
+from quota_advisor.derive.pod_cpu import ContainerCpu, PodCpu
 from quota_advisor.derive.qos import MILLI
 from quota_advisor.model.finding import Evidence, Severity
-from quota_advisor.model.lint import PodCase
 from quota_advisor.model.manifest import LimitRange, ResourceQuota, Scalar
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Verdicts, check
@@ -34,7 +34,7 @@ def resource_quota_needs_limit(case: PodCase, _rule: Rule) -> Verdicts:
     if stanza.limits or stanza.requests:
         return  # with anything for the pod as a whole the API asks no container
     for quota in _quotas(case):
-        pod = pod_cpu(case)
+        pod = case.cpu
         needs = (
             ("limit", quota.limit, "limits.cpu"),
             ("request", quota.request, "requests.cpu"),
@@ -56,7 +56,7 @@ def pod_exceeds_resource_quota(case: PodCase, _rule: Rule) -> Verdicts:
     Source: kubernetes ``pkg/quota/v1/evaluator/core/pods.go``.
     """
     for quota in _quotas(case):
-        pod = pod_cpu(case)
+        pod = case.cpu
         totals = (
             ("limits.cpu", quota.limit, pod.total_limit, "may use"),
             ("requests.cpu", quota.request, pod.total_request, "requests"),
@@ -79,7 +79,7 @@ def limit_range_refuses(case: PodCase, _rule: Rule) -> Verdicts:
     Source: kubernetes ``plugin/pkg/admission/limitranger/admission.go``.
     """
     for limit_range in settings_for(case.pod, case.context.limit_ranges):
-        pod = pod_cpu(case)
+        pod = case.cpu
         for cpu in pod.containers:
             for found in _out_of_bounds(limit_range, cpu):
                 text = f"{cpu.label} has {found.what} of {_name(limit_range)}"

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
+from quota_advisor.checks.kubernetes.wording import cpu_evidence, cpu_text, cpus_text, owner
 from quota_advisor.derive.amounts import memory_amount, misread_amount
-from quota_advisor.derive.pod_cpu import (
-    ContainerCpu,
-    cpu_evidence,
-    cpu_text,
-    cpus_text,
-    owner,
-    pod_cpu,
-)
+from quota_advisor.derive.cases import PodCase
+from quota_advisor.derive.pod_cpu import ContainerCpu
 from quota_advisor.derive.qos import (
     MILLI,
     SMALLEST_MILLICORES,
@@ -19,7 +14,6 @@ from quota_advisor.derive.qos import (
 )
 from quota_advisor.documents.kubernetes.quantity import NANO
 from quota_advisor.model.finding import Evidence
-from quota_advisor.model.lint import PodCase
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Skip, Verdicts, check
 from quota_advisor.units import format_usec
@@ -36,7 +30,7 @@ LARGE_MILLICORES = 32_000
 @check(PodCase)
 def limit_below_10m(case: PodCase, _rule: Rule) -> Verdicts:
     """Find limits smaller than the kernel can hold anybody to."""
-    pod = pod_cpu(case)
+    pod = case.cpu
     if pod.pod.windows:
         return
     for cpu, limit, place in pod.written_limits:
@@ -56,7 +50,7 @@ def limit_below_10m(case: PodCase, _rule: Rule) -> Verdicts:
 @check(PodCase)
 def limit_not_multiple_of_10m(case: PodCase, _rule: Rule) -> Verdicts:
     """Find limits that systemd holds in a coarser unit than Kubernetes."""
-    pod = pod_cpu(case)
+    pod = case.cpu
     for cpu, limit, place in pod.written_limits:
         if limit % SMALLEST_MILLICORES == 0 or limit < SMALLEST_MILLICORES or pod.pod.windows:
             continue
@@ -78,7 +72,7 @@ def limit_not_multiple_of_10m(case: PodCase, _rule: Rule) -> Verdicts:
 @check(PodCase)
 def limit_exceeds_node(case: PodCase, _rule: Rule) -> Verdicts:
     """Find limits that no node can reach."""
-    pod, node = pod_cpu(case), case.context.node_millicores
+    pod, node = case.cpu, case.context.node_millicores
     for cpu, limit, place in pod.written_limits:
         if limit < (LARGE_MILLICORES if node is None else node) or pod.pod.windows:
             continue
@@ -98,7 +92,7 @@ def limit_exceeds_node(case: PodCase, _rule: Rule) -> Verdicts:
 @check(PodCase)
 def request_exceeds_node(case: PodCase, _rule: Rule) -> Verdicts:
     """Find pods that no node has room for."""
-    pod, node = pod_cpu(case), case.context.node_millicores
+    pod, node = case.cpu, case.context.node_millicores
     bound = LARGE_MILLICORES if node is None else node
     at_most = sum([cpu.request or 0 for cpu in pod.containers])
     at_most += (pod.pod_request or 0) + (pod.pod_limit or 0)
@@ -130,7 +124,7 @@ def request_exceeds_node(case: PodCase, _rule: Rule) -> Verdicts:
 @check(PodCase)
 def quota_invalid(case: PodCase, _rule: Rule) -> Verdicts:
     """Find CPU amounts that the API cannot read or refuses."""
-    for bad in pod_cpu(case).bad:
+    for bad in case.cpu.bad:
         yield Hit(
             message=f"the {bad.what} is refused: {bad.reason}",
             location=case.pod.at(bad.at),
@@ -141,7 +135,7 @@ def quota_invalid(case: PodCase, _rule: Rule) -> Verdicts:
 @check(PodCase)
 def misread_cpu_amount(case: PodCase, rule: Rule) -> Verdicts:
     """Find amounts that are another number to the API than to the reader."""
-    pod = pod_cpu(case)
+    pod = case.cpu
     usual = int(rule.option("max_cores") * MILLI)
     for cpu in pod.containers:
         is_large = max(cpu.limit or 0, cpu.request or 0) > ORDINARY_CORES * MILLI

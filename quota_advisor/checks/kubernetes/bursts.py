@@ -8,14 +8,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from quota_advisor.checks.kubernetes.threads import MIN_ALLOWED_COUNT, busy_text
+from quota_advisor.checks.kubernetes.wording import cpu_evidence, cpu_text
+from quota_advisor.derive.cases import PodCase
 from quota_advisor.derive.ignorant_runtimes import ignorant_runtime
-from quota_advisor.derive.pod_cpu import (
-    ContainerCpu,
-    PodCpu,
-    cpu_evidence,
-    cpu_text,
-    pod_cpu,
-)
+from quota_advisor.derive.pod_cpu import ContainerCpu, PodCpu
 from quota_advisor.derive.qos import (
     MILLI,
     SMALLEST_MILLICORES,
@@ -25,7 +21,6 @@ from quota_advisor.derive.qos import (
 )
 from quota_advisor.derive.thread_counts import USUAL_PER_CORE, ThreadCount
 from quota_advisor.model.finding import Evidence
-from quota_advisor.model.lint import PodCase
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Verdicts, check
 from quota_advisor.sim.stall import worst_stall
@@ -37,7 +32,7 @@ _BY_NODE = "CPUs of the node"
 @check(PodCase)
 def microburst_risk(case: PodCase, rule: Rule) -> Verdicts:
     """Find limits that a short burst of work spends before its period is over."""
-    pod = pod_cpu(case)
+    pod = case.cpu
     burst_usec = rule.option("burst_usec")
     for cpu, cap, counts in pod.held:
         if cap >= _safe_millicores(pod, counts, burst_usec):
@@ -60,7 +55,7 @@ def microburst_risk(case: PodCase, rule: Rule) -> Verdicts:
 @check(PodCase)
 def limit_at_request_with_burst(case: PodCase, _rule: Rule) -> Verdicts:
     """Find request = limit on many threads: the class Guaranteed is no exemption from the quota."""
-    pod = pod_cpu(case)
+    pod = case.cpu
     for cpu, _, counts in pod.held:
         if not cpu.limit or not (counts or case.context.node_millicores):
             continue
@@ -148,7 +143,7 @@ def _threads(pod: PodCpu, cpu: ContainerCpu, counts: Sequence[ThreadCount]) -> t
     """Return the threads that can be busy at once, and how that is known."""
     if counts:
         return max(count.number for count in counts), "written down"
-    node = pod.case.context.node_millicores
+    node = pod.context.node_millicores
     if node and ignorant_runtime(cpu.container, cpu.cap or 0, counts):
         return max(node // MILLI, 1), _BY_NODE
     return 1, "assumed"
@@ -156,7 +151,7 @@ def _threads(pod: PodCpu, cpu: ContainerCpu, counts: Sequence[ThreadCount]) -> t
 
 def _safe_millicores(pod: PodCpu, counts: Sequence[ThreadCount], burst_usec: float) -> float:
     """Return a limit from which a burst surely fits, cheap to tell; infinity for "look closer"."""
-    if counts or pod.case.context.node_millicores:
+    if counts or pod.context.node_millicores:
         return math.inf
     return burst_usec / 100
 

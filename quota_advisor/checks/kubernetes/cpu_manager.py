@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from quota_advisor.derive.pod_cpu import ContainerCpu, PodCpu, cpu_evidence, cpu_text, pod_cpu
+from quota_advisor.checks.kubernetes.wording import cpu_evidence, cpu_text
+from quota_advisor.derive.cases import PodCase
+from quota_advisor.derive.pod_cpu import ContainerCpu, PodCpu
 from quota_advisor.derive.qos import (
     MILLI,
     QosClass,
@@ -12,7 +14,6 @@ from quota_advisor.derive.qos import (
     starting_millicores,
 )
 from quota_advisor.model.finding import Evidence, Recommendation
-from quota_advisor.model.lint import PodCase
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Skip, Verdicts, check
 from quota_advisor.units import format_usec
@@ -26,7 +27,7 @@ SHOWN_GAPS = 4
 @check(PodCase)
 def static_cpu_near_miss(case: PodCase, rule: Rule) -> Verdicts:
     """Find pods that lack one thing for exclusive CPUs, and say which."""
-    pod = pod_cpu(case)
+    pod = case.cpu
     least = rule.option("min_request_cores") * MILLI
     candidate = next((cpu for cpu in pod.containers if _is_candidate(cpu, least)), None)
     if candidate is None or pod.pod.windows or pod.pod.partial:
@@ -47,7 +48,7 @@ def static_cpu_eligible_but_throttled(case: PodCase, _rule: Rule) -> Verdicts:
     version = case.context.kubernetes_version
     if version is not None and version >= QUOTA_LIFTED_SINCE:
         return
-    pod = pod_cpu(case)
+    pod = case.cpu
     if not any(is_whole(cpu.request) for cpu in pod.containers):
         return
     if not _gets_exclusive_cpus(pod):
@@ -77,7 +78,7 @@ def static_cpu_eligible_but_throttled(case: PodCase, _rule: Rule) -> Verdicts:
 @check(PodCase)
 def init_cpu_exceeds_app(case: PodCase, _rule: Rule) -> Verdicts:
     """Find pods whose start needs more exclusive CPUs than their life."""
-    pod = pod_cpu(case)
+    pod = case.cpu
     for cpu in pod.containers:
         if not cpu.runs_all_the_time and is_whole(cpu.request):
             break

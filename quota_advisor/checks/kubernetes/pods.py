@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from quota_advisor.checks.kubernetes.wording import (
+    caveat,
+    cpu_evidence,
+    cpu_text,
+    cpus_text,
+    may_be_supplied,
+    owner,
+)
 from quota_advisor.derive.amounts import cpu_amount
-from quota_advisor.derive.namespaces import caveat, may_be_supplied
+from quota_advisor.derive.cases import PodCase
 from quota_advisor.derive.pod_certainty import (
     has_pod_level_cpu,
     is_harmless,
     is_unknown,
 )
-from quota_advisor.derive.pod_cpu import (
-    ContainerCpu,
-    PodCpu,
-    cpu_evidence,
-    cpu_text,
-    cpus_text,
-    owner,
-    pod_cpu,
-)
+from quota_advisor.derive.pod_cpu import ContainerCpu, PodCpu
 from quota_advisor.model.finding import Evidence, Recommendation, Severity
-from quota_advisor.model.lint import LimitsPolicy, PodCase
+from quota_advisor.model.lint import LimitsPolicy
 from quota_advisor.model.manifest import LimitRange, Role
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Skip, Verdicts, check
@@ -34,7 +34,7 @@ def cpu_limit_missing(case: PodCase, _rule: Rule) -> Verdicts:
         if case.pod.suppressions:
             yield _house_rule_is_another(case)
         return
-    pod = pod_cpu(case)
+    pod = case.cpu
     if pod.pod.windows or pod.pod.partial or pod.pod_limit is not None:
         return
     for cpu in pod.containers:
@@ -58,7 +58,7 @@ def cpu_limit_forbidden(case: PodCase, _rule: Rule) -> Verdicts:
         if case.pod.suppressions:
             yield _house_rule_is_another(case)
         return
-    pod = pod_cpu(case)
+    pod = case.cpu
     if pod.pod.windows:
         return
     rule = Evidence(label="house rule", value="limits: forbidden")
@@ -75,7 +75,7 @@ def cpu_limit_forbidden(case: PodCase, _rule: Rule) -> Verdicts:
 @check(PodCase)
 def cpu_request_missing(case: PodCase, _rule: Rule) -> Verdicts:
     """Find containers that nobody keeps any CPU for."""
-    pod = pod_cpu(case)
+    pod = case.cpu
     for cpu in pod.containers:
         if cpu.request is not None or not cpu.runs_all_the_time:
             continue
@@ -102,7 +102,7 @@ def cpu_request_missing(case: PodCase, _rule: Rule) -> Verdicts:
 @check(PodCase)
 def request_exceeds_limit(case: PodCase, _rule: Rule) -> Verdicts:
     """Find requests above the limit, which the API refuses."""
-    pod = pod_cpu(case)
+    pod = case.cpu
     for cpu in pod.containers:
         if cpu.request and cpu.limit is None and cpu.limit_at is not None:
             yield from _exceeds_zero(pod, cpu)

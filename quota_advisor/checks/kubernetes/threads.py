@@ -7,24 +7,17 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from quota_advisor.checks.kubernetes.wording import cpu_evidence, cpu_text, may_be_supplied
 from quota_advisor.derive.amounts import cpu_amount
+from quota_advisor.derive.cases import PodCase
 from quota_advisor.derive.ignorant_runtimes import ignorant_runtime
-from quota_advisor.derive.namespaces import may_be_supplied
-from quota_advisor.derive.pod_cpu import (
-    ContainerCpu,
-    PodCpu,
-    cpu_evidence,
-    cpu_text,
-    label,
-    pod_cpu,
-)
+from quota_advisor.derive.pod_cpu import ContainerCpu, PodCpu, label
 from quota_advisor.derive.qos import (
     MILLI,
     kubelet_limit,
 )
 from quota_advisor.derive.thread_counts import COUNT_VARIABLES, Kind, ThreadCount
 from quota_advisor.model.finding import Evidence, Recommendation, Severity
-from quota_advisor.model.lint import PodCase
 from quota_advisor.model.manifest import Container, ResourceRef
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Skip, Verdicts, check
@@ -40,7 +33,7 @@ _LIKE_A_COUNT = re.compile(r"(?i)threads?|workers?|maxprocs|concurrency|parallel
 @check(PodCase)
 def threads_exceed_limit(case: PodCase, rule: Rule) -> Verdicts:
     """Compare numbers of threads that are written down with the limit that feeds them."""
-    pod = pod_cpu(case)
+    pod = case.cpu
     for cpu, cap, counts in pod.held:
         for count, allowed, stall in too_many(counts, cap, rule, pod.node_cpus):
             yield Hit(
@@ -62,7 +55,7 @@ def threads_exceed_limit(case: PodCase, rule: Rule) -> Verdicts:
 @check(PodCase)
 def runtime_ignores_quota(case: PodCase, _rule: Rule) -> Verdicts:
     """Find runtimes that size their pools by the node although a limit is set."""
-    pod = pod_cpu(case)
+    pod = case.cpu
     for cpu, cap, counts in pod.held:
         runtime = ignorant_runtime(cpu.container, cap, counts)
         if runtime is None:
@@ -83,7 +76,7 @@ def runtime_ignores_quota(case: PodCase, _rule: Rule) -> Verdicts:
 def gomaxprocs_without_limit(case: PodCase, _rule: Rule) -> Verdicts:
     """Find thread counts taken from a limit that is not there: they become the node's size."""
     for name, ref, owner in _thread_refs(case):
-        pod = pod_cpu(case)
+        pod = case.cpu
         cpu = _target(pod, ref, owner)
         if pod.pod.windows or pod.pod.partial or cpu is None or cpu.limit is not None:
             continue
@@ -109,7 +102,7 @@ def gomaxprocs_without_limit(case: PodCase, _rule: Rule) -> Verdicts:
 def thread_count_divisor(case: PodCase, _rule: Rule) -> Verdicts:
     """Find thread counts whose divisor makes another number of the limit than was meant."""
     for name, ref, owner in _thread_refs(case):
-        pod = pod_cpu(case)
+        pod = case.cpu
         cpu = _target(pod, ref, owner)
         limit = cpu.limit if cpu else None
         divisor = 1000 if ref.divisor is None else cpu_amount(ref.divisor)
@@ -205,7 +198,7 @@ def busy_text(millicores: int, stall: Stall) -> str:
 
 def _thread_refs(case: PodCase) -> Iterator[tuple[str, ResourceRef, Container | None]]:
     """Yield what takes a number of threads from a CPU limit, by variable or by file."""
-    for name, ref, container in pod_cpu(case).limit_refs:
+    for name, ref, container in case.cpu.limit_refs:
         # The name says whether the limit is taken as a number of threads.
         if name in COUNT_VARIABLES or _LIKE_A_COUNT.search(name) is not None:
             where = f"the file {name!r}" if container is None else f"{name} in {label(container)}"
