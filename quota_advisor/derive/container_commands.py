@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from quota_advisor.documents.systemd.command_lines import LONGEST_QUOTED, command_words
+from quota_advisor.documents.systemd.command_lines import command_words
 
 
 class Client(NamedTuple):
@@ -72,6 +72,9 @@ _NOT_A_COMMAND = re.compile(r"-.*|[A-Za-z_]\w*=.*|[0-9.]+[a-z]?", re.DOTALL)
 """What a wrapper has before the command: options, variables, numbers."""
 
 _SEPARATOR = re.compile(r"[;&|()]+")
+_LONGEST = 16_384
+"""Longer commands are not looked at: shlex takes a time that grows with a script's square."""
+
 _DEEPEST = 3
 """Shells in shells that are looked into."""
 
@@ -79,7 +82,7 @@ _DEEPEST = 3
 def clients(values: Iterable[str]) -> Iterator[Client]:
     """Yield the container clients among the values of ``ExecStart=``, but for endless ones."""
     for value in values:
-        if len(value) <= LONGEST_QUOTED and _ANY_CLIENT.search(value):
+        if len(value) <= _LONGEST and _ANY_CLIENT.search(value):
             yield from _in_command(command_words(value), _DEEPEST)
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from quota_advisor.documents.systemd.command_lines import split_words
 from quota_advisor.model.manifest import Quadlet
 from quota_advisor.model.source import Location
-from quota_advisor.model.unit import Assignment
+from quota_advisor.model.unit import Assignment, standing
 
 _LONGEST_SEARCHED = 10_000
 """A value may hold as many options as fit: looking for each in all of it must have an end."""
@@ -42,7 +42,7 @@ class PodmanOption(NamedTuple):
 def podman_options(quadlet: Quadlet, *names: str, section: str = "Container") -> list[PodmanOption]:
     """Return the options of some names in the order in which podman reads them."""
     found: list[PodmanOption] = []
-    for written in quadlet.values(section, "PodmanArgs"):
+    for written in standing(quadlet.files, section, "PodmanArgs"):
         if "--cpu" not in written.value and "--cgroups" not in written.value:
             continue
         words = [*split_words(written.value), ""]

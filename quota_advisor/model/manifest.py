@@ -16,7 +16,7 @@ from quota_advisor.model.source import Location
 from quota_advisor.model.suppression import Suppression
 
 if TYPE_CHECKING:
-    from quota_advisor.model.unit import Assignment, UnitConfig, UnitFile
+    from quota_advisor.model.unit import UnitConfig, UnitFile
 
 
 class Scalar(NamedTuple):
@@ -430,17 +430,6 @@ class Quadlet(NamedTuple):
     def subject(self) -> Subject:
         """What a finding about it names."""
         return Subject(kind="quadlet", name=self.name)
-
-    def values(self, section: str, key: str) -> list[Assignment]:
-        """Return the assignments of a key that count: an empty one takes back those before it."""
-        standing: list[Assignment] = []
-        for file in self.files:
-            for written in file.assignments:
-                if (written.section, written.key) == (section, key):
-                    standing.append(written)
-                    if not written.value:
-                        standing.clear()
-        return standing
 
 
 class NoteKind(StrEnum):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
@@ -74,6 +75,21 @@ class UnitFile:
     assignments: tuple[Assignment, ...] = ()
     suppressions: tuple[Suppression, ...] = ()
     malformed: tuple[MalformedLine, ...] = ()
+
+
+def standing(files: Iterable[UnitFile], section: str, key: str) -> list[Assignment]:
+    """Return the assignments of a key that count, in order.
+
+    For keys whose values add up: an empty value takes back those before it.
+    """
+    found: list[Assignment] = []
+    for file in files:
+        for written in file.assignments:
+            if (written.section, written.key) == (section, key):
+                found.append(written)
+                if not written.value:
+                    found.clear()
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

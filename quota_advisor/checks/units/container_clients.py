@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from quota_advisor.derive.container_commands import Client, clients, option
-from quota_advisor.documents.systemd.command_lines import commands
 from quota_advisor.model.finding import Evidence, Recommendation, Severity
-from quota_advisor.model.unit import Assignment, Outcome, UnitConfig
+from quota_advisor.model.unit import Assignment, Outcome, UnitConfig, standing
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Verdicts, check
 
@@ -38,10 +37,14 @@ def quota_on_container_client(config: UnitConfig, _rule: Rule) -> Verdicts:
 
 def _starting(config: UnitConfig) -> Iterator[Client]:
     """Yield what starts a container, with the options with which the unit made it before."""
-    made = " ".join(commands(config, "ExecStartPre")).split()
-    for client in clients(commands(config, "ExecStart")):
+    made = " ".join(_commands(config, "ExecStartPre")).split()
+    for client in clients(_commands(config, "ExecStart")):
         before = made if client.verb.endswith("start") else ()
         yield client._replace(arguments=(*before, *client.arguments))
+
+
+def _commands(config: UnitConfig, key: str) -> list[str]:
+    return [written.value for written in standing(config.files, "Service", key)]
 
 
 def _limits(config: UnitConfig) -> Iterator[Assignment]:

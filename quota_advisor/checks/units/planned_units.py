@@ -8,12 +8,13 @@ from quota_advisor.checks.host.common import bandwidth_text, limit_evidence
 from quota_advisor.checks.host.period import below_minimum
 from quota_advisor.checks.kubernetes.threads import MIN_ALLOWED_COUNT
 from quota_advisor.derive.thread_counts import USUAL_PER_CORE, thread_counts
-from quota_advisor.documents.systemd.command_lines import COMMAND_PREFIXES, split_words
+from quota_advisor.documents.systemd.command_lines import command_words, split_words
 from quota_advisor.model.finding import Evidence, Recommendation
 from quota_advisor.model.limit import DEFAULT_PERIOD_USEC, MAX_PERIOD_USEC, Bandwidth
 from quota_advisor.model.lint import UnitCase
 from quota_advisor.model.manifest import Scalar
 from quota_advisor.model.source import Location
+from quota_advisor.model.unit import standing
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Verdicts, counterpart
 from quota_advisor.sim.stall import worst_stall
@@ -128,23 +129,19 @@ def _settings(case: UnitCase) -> tuple[dict[str, Scalar], list[Scalar], dict[int
     environment: dict[str, Scalar] = {}
     command: list[Scalar] = []
     places: dict[int, Location] = {}
-    for file in case.unit.files:
-        for written in file.assignments:
-            if written.section != "Service" or written.key not in ("Environment", "ExecStart"):
-                continue
-            if not written.value:
-                # An empty value takes back what stood before.
-                (environment if written.key == "Environment" else command).clear()
-            at = written.value_location
-            value = written.value.lstrip(COMMAND_PREFIXES if written.key == "ExecStart" else "")
-            for word in split_words(value):
-                name, equals, text = word.partition("=")
-                if written.key == "ExecStart":
-                    held = Scalar(word, False, at.line, at.column)
-                    command.append(held)
-                elif equals:
-                    held = environment[name] = Scalar(text, False, at.line, at.column)
-                else:
-                    continue
-                places[id(held)] = at
+    for written in standing(case.unit.files, "Service", "Environment"):
+        at = written.value_location
+        for word in split_words(written.value):
+            name, equals, text = word.partition("=")
+            if equals:
+                environment[name] = _held(text, at, places)
+    for written in standing(case.unit.files, "Service", "ExecStart"):
+        at = written.value_location
+        command += [_held(word, at, places) for word in command_words(written.value)]
     return environment, command, places
+
+
+def _held(text: str, at: Location, places: dict[int, Location]) -> Scalar:
+    held = Scalar(text, False, at.line, at.column)
+    places[id(held)] = at
+    return held

@@ -26,7 +26,7 @@ from quota_advisor.model.finding import Evidence, Recommendation, Severity
 from quota_advisor.model.limit import DEFAULT_PERIOD_USEC, Bandwidth
 from quota_advisor.model.manifest import Quadlet, Scalar
 from quota_advisor.model.source import Location
-from quota_advisor.model.unit import Assignment
+from quota_advisor.model.unit import Assignment, standing
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Skip, Verdicts, check
 
@@ -201,12 +201,12 @@ def _settings(quadlet: Quadlet) -> tuple[dict[str, Scalar], list[Scalar], dict[i
     environment: dict[str, Scalar] = {}
     command: list[Scalar] = []
     words: dict[int, _Word] = {}
-    for written in quadlet.values("Container", "Environment"):
+    for written in standing(quadlet.files, "Container", "Environment"):
         for word in split_words(written.value):
             name, _, text = word.partition("=")
             environment[name] = _scalar(_Word(written, name, text), words)
     for key in ("Entrypoint", "Exec"):
-        for written in quadlet.values("Container", key)[-1:]:
+        for written in standing(quadlet.files, "Container", key)[-1:]:
             pairs = pairwise(["", *split_words(written.value)])
             command += [_scalar(_Word(written, *pair), words) for pair in pairs]
     return environment, command, words

@@ -10,7 +10,7 @@ import re
 from quota_advisor.derive.podman_options import podman_options
 from quota_advisor.model.finding import Evidence, Recommendation, Severity
 from quota_advisor.model.manifest import QUADLET_SECTIONS, Quadlet
-from quota_advisor.model.unit import Assignment, Outcome
+from quota_advisor.model.unit import Assignment, Outcome, standing
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Skip, Verdicts, check
 
@@ -77,7 +77,7 @@ def _does_not_reach(written: Assignment, mode: str) -> Hit:
 
 def cgroups_mode(quadlet: Quadlet) -> str:
     """Return the mode that counts: arguments come last; quadlet's own default is split."""
-    chosen = quadlet.values("Container", "CgroupsMode")
+    chosen = standing(quadlet.files, "Container", "CgroupsMode")
     mode = chosen[-1].value if chosen else "split"
     return next((o.value for o in reversed(podman_options(quadlet, "--cgroups"))), mode)
 
