@@ -9,7 +9,7 @@ from quota_advisor.advise.formula import (
     suffices,
 )
 from quota_advisor.model.advice import Advice, Decision, Need
-from quota_advisor.model.cgroup import CounterWindow, Demand
+from quota_advisor.model.cgroup import Demand
 from quota_advisor.model.limit import Bandwidth, Missing
 from quota_advisor.model.workload import Workload
 from quota_advisor.units import format_percent, format_usec

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from quota_advisor.advise.decide import decide
 from quota_advisor.checks import plan
+from quota_advisor.derive.running_quota import RunningQuota
 from quota_advisor.model.advice import Advice
 from quota_advisor.model.host import HostFacts
 from quota_advisor.model.report import Report
@@ -25,6 +26,7 @@ def judge(facts: HostFacts, rulebook: Rulebook, command: str) -> Report:
         decided = advice[workload.subject]
         if isinstance(decided, Advice):
             scopes.append(Scope(AdvisedWorkload(workload, decided), comments, is_measured=True))
+        scopes.append(Scope(RunningQuota(workload), comments, is_measured=True))
         if isinstance(workload.config, UnitConfig):
             written = Scope(workload.config, comments, workload.subject, shares_files=True)
             scopes.append(written)

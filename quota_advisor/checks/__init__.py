@@ -26,9 +26,9 @@ MODULES = {
         "kubernetes.threads",
     ),
     "Quadlet": ("units.quadlet_limits", "units.quadlets"),
+    "QuotaCase": ("units.quotas",),
     "SameLimit": ("texts.documents",),
     "SuppressionUse": ("texts.suppressions",),
-    "UnitCase": ("units.planned_units",),
     "UnitConfig": ("host.persistence", "units.container_clients", "units.unit_files"),
     "Workload": (
         "host.demand",
@@ -48,9 +48,10 @@ def plan(catalog: Catalog) -> Plan:
 
 
 def load(judged: type) -> None:
-    """Register the checks of a type of subject."""
-    for name in MODULES.get(judged.__name__, ()):
-        import_module(f"{__name__}.{name}")
+    """Register the checks of a type of subject, and of those that it is a kind of."""
+    for kind in judged.__mro__:
+        for name in MODULES.get(kind.__name__, ()):
+            import_module(f"{__name__}.{name}")
 
 
 def load_all() -> None:

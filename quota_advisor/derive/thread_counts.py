@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,6 +26,10 @@ class Kind(Enum):
 
 USUAL_PER_CORE = {Kind.COMPUTE: 1, Kind.WORKERS: 3}
 """Threads for each CPU that threads-exceed-limit lets pass unless the user says otherwise."""
+
+
+MIN_ALLOWED_COUNT = 2
+"""Two threads are never too many: one that works and one that the runtime needs itself."""
 
 
 class ThreadCount(NamedTuple):
@@ -89,6 +94,12 @@ def thread_counts(
     if not in_command and (not env or _VARIABLES.isdisjoint(env)):
         return ()
     return (*_from_environment(env), *_from_command(command))
+
+
+def allowed_count(cores: float, per_core: float) -> int:
+    """Return the highest number of threads that suits a limit, so many for each CPU."""
+    # Below one CPU as well, a pool is sized for one: there is no half worker.
+    return max(math.ceil(max(cores, 1) * per_core), MIN_ALLOWED_COUNT)
 
 
 def _from_environment(

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from quota_advisor.checkout.inputs import FileKind, InputFile, read_input, reason
 from quota_advisor.checkout.quadlets import merge_quadlets
 from quota_advisor.checkout.units import merge_units, slices_above
+from quota_advisor.derive.planned_quota import PlannedQuota
 from quota_advisor.documents.systemd.unit_file import parse_unit_file
 from quota_advisor.lint.judge import Judge
 from quota_advisor.lint.outcome import Outcome, Tally, extend
-from quota_advisor.model.lint import UnitCase
 from quota_advisor.model.manifest import Quadlet
 from quota_advisor.model.problem import Problem
 from quota_advisor.model.suppression import Suppression
@@ -26,7 +26,7 @@ def judge_units(
     empty = {file.path for file in files if file.size == 0}
     for group in merge_units(_read(files, FileKind.UNIT, outcome), empty):
         known = {unit.name: unit for unit in group}
-        cases = [UnitCase(unit, slices_above(unit, known)) for unit in group]
+        cases = [PlannedQuota(unit, slices_above(unit, known)) for unit in group]
         _judge(((case.unit.files, _unit_scopes(case)) for case in cases), judge, outcome)
         for unit in group:
             _count(unit, outcome.tally)
@@ -56,7 +56,7 @@ def _judge(
         extend(outcome.results, run(group, plan, judge.config))
 
 
-def _unit_scopes(case: UnitCase) -> Iterator[Scope]:
+def _unit_scopes(case: PlannedQuota) -> Iterator[Scope]:
     comments = _comments(case.unit.files)
     yield Scope(case.unit, comments, shares_files=True)
     yield Scope(case, comments, is_measured=True, shares_files=True)
@@ -64,7 +64,7 @@ def _unit_scopes(case: UnitCase) -> Iterator[Scope]:
 
 def _quadlet_scopes(quadlet: Quadlet) -> Iterator[Scope]:
     yield Scope(quadlet, _comments(quadlet.files), shares_files=True)
-    yield from _unit_scopes(UnitCase(quadlet.service, ()))
+    yield from _unit_scopes(PlannedQuota(quadlet.service, ()))
 
 
 def _comments(files: tuple[UnitFile, ...]) -> tuple[Suppression, ...]:

@@ -182,3 +182,8 @@ class CgroupFacts:
         """Return where ``file_name`` (for example ``cpu.max``) was read, if it was."""
         suffix = f"/{file_name}"
         return next((s for s in self.sources if s.locator.endswith(suffix)), None)
+
+    @property
+    def limit_source(self) -> Source | None:
+        """Where the live limit was read, on either hierarchy."""
+        return self.source("cpu.max") or self.source("cpu.cfs_quota_us")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from quota_advisor.units import format_usec
+
 DEFAULT_PERIOD_USEC = 100_000
 """Period of CFS bandwidth control when nobody asks for another (kernel/sched/fair.c)."""
 
@@ -37,6 +39,18 @@ class Bandwidth:
     def percent(self) -> float:
         """The limit as systemd writes it: 100 is one CPU."""
         return self.quota_usec * 100 / self.period_usec
+
+    @property
+    def percent_text(self) -> str:
+        """The quota as systemd writes it, for people: ``150 %``."""
+        return f"{self.percent:.4g} %"
+
+    @property
+    def text(self) -> str:
+        """The same with the period where it is not the default: ``150 % per 20 ms``."""
+        if self.period_usec == DEFAULT_PERIOD_USEC:
+            return self.percent_text
+        return f"{self.percent_text} per {format_usec(self.period_usec)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

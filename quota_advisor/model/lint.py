@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from quota_advisor.model.finding import Subject
 from quota_advisor.model.manifest import LimitRange, Pod, ResourceQuota
 from quota_advisor.model.source import Location
-
-if TYPE_CHECKING:
-    from quota_advisor.model.unit import UnitConfig
-
 
 WHOLE_INPUT = "input"
 """Kind of subject that is no part of a file: all files together."""
@@ -54,23 +50,6 @@ def namespace_of(document: Pod | LimitRange | ResourceQuota) -> str:
     namespace, others not.
     """
     return document.namespace or f"{document.file.rpartition('/')[0]}/"
-
-
-class UnitCase(NamedTuple):
-    """A unit as its files have it, with the slices above it that are in the same input.
-
-    Attributes:
-        unit: The unit.
-        slices: Nearest first; those that the input does not hold are left out.
-    """
-
-    unit: UnitConfig
-    slices: tuple[UnitConfig, ...]
-
-    @property
-    def subject(self) -> Subject:
-        """What a finding about the unit names."""
-        return self.unit.subject
 
 
 class SameLimit(NamedTuple):

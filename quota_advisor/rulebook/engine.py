@@ -102,23 +102,6 @@ def check(subject_type: type[S]) -> Callable[[Callable[[S, Rule], Verdicts]], Ch
     return register
 
 
-COUNTERPARTS: dict[str, tuple[type, Check]] = {}
-"""Second checks of rules about what runs: they judge the same in files, before it runs."""
-
-
-def counterpart(subject_type: type[S]) -> Callable[[Callable[[S, Rule], Verdicts]], Check]:
-    """Register a second check under the rule id that its name spells, for another type."""
-
-    def register(function: Callable[[S, Rule], Verdicts]) -> Check:
-        rule_id = function.__name__.replace("_", "-")
-        if rule_id in COUNTERPARTS:
-            raise ValueError(f"two checks in files claim rule {rule_id!r}")
-        COUNTERPARTS[rule_id] = (subject_type, function)
-        return function
-
-    return register
-
-
 @dataclass(frozen=True, slots=True)
 class Scope:
     """Something to judge, with what belongs to it.
@@ -187,10 +170,9 @@ class Plan:
         if judged not in self._by_type:
             self._load(judged)
             registered = [
-                (rule, *registry[rule_id])
+                (rule, *CHECKS[rule_id])
                 for rule_id, rule in self._catalog.items()
-                for registry in (CHECKS, COUNTERPARTS)
-                if rule_id in registry
+                if rule_id in CHECKS
             ]
             self._by_type[judged] = tuple(
                 (rule, function)

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from quota_advisor import checks
 from quota_advisor.checkout.quadlets import merge_quadlets
 from quota_advisor.derive.cases import ComposeCase, PodCase
+from quota_advisor.derive.planned_quota import PlannedQuota
 from quota_advisor.documents.reader import Document, read_manifest
 from quota_advisor.documents.systemd.merge import merge_unit
 from quota_advisor.documents.systemd.unit_file import parse_unit_file
 from quota_advisor.model.finding import Finding
-from quota_advisor.model.lint import LimitsPolicy, LintContext, UnitCase
+from quota_advisor.model.lint import LimitsPolicy, LintContext
 from quota_advisor.model.manifest import (
     ComposeService,
     DocumentNote,
@@ -264,7 +265,7 @@ def test_quadlets(name: str, text: str) -> None:
     own = parse_unit_file(name, text.encode())
     drop_in = parse_unit_file(f"{name}.d/10.conf", text[::-1].encode())
     for quadlet in merge_quadlets([own, drop_in]):
-        scopes = [Scope(quadlet), Scope(quadlet.service), Scope(UnitCase(quadlet.service, ()))]
+        scopes = [Scope(quadlet), Scope(quadlet.service), Scope(PlannedQuota(quadlet.service, ()))]
         assert run(scopes, PLAN, Config()).errors == []
 
 
@@ -307,5 +308,5 @@ def test_an_endless_command_takes_no_endless_time(value: str) -> None:
     text = f"[Service]\nCPUQuota=50%\nExecStart={value}\n"
     unit = merge_unit("web.service", parse_unit_file("web.service", text.encode()))
     begun = time.process_time()
-    assert run([Scope(unit), Scope(UnitCase(unit, ()))], PLAN, Config()).errors == []
+    assert run([Scope(unit), Scope(PlannedQuota(unit, ()))], PLAN, Config()).errors == []
     assert time.process_time() - begun < LONG_SECONDS

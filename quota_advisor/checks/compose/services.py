@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 
-from quota_advisor.checks.kubernetes.threads import busy_text, fewer_threads, too_many
+from quota_advisor.checks.threads import busy_text, fewer_threads, too_many
 from quota_advisor.derive.cases import ComposeCase
 from quota_advisor.derive.compose_amounts import amounts, cpus_text, elsewhere, number
 from quota_advisor.derive.qos import MILLI

@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 
 from quota_advisor.advise.formula import HEADROOM_FACTOR, MIN_WINDOWS, suffices, with_headroom
-from quota_advisor.checks.host.common import (
-    bandwidth_text,
-    limit_evidence,
-    limit_source,
-    quota_advice,
-    quota_location,
-)
+from quota_advisor.checks.evidence import limit_evidence
+from quota_advisor.checks.host.evidence import limit_source, quota_advice
+from quota_advisor.derive.running_quota import quota_location
 from quota_advisor.model.cgroup import Demand
 from quota_advisor.model.finding import Evidence, Recommendation
 from quota_advisor.model.limit import Bandwidth, Missing
@@ -144,7 +140,7 @@ def uniform_quota(host: Host, rule: Rule) -> Verdicts:
         if not workload.transient:
             # Instances of one template share their quota on purpose: they count once.
             stem, at, _ = workload.name.partition("@")
-            services[bandwidth_text(configured)].setdefault(stem + at, workload)
+            services[configured.text].setdefault(stem + at, workload)
     for quota, members in sorted(services.items()):
         if len(members) < rule.option("min_services"):
             continue

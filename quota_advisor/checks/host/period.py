@@ -2,57 +2,20 @@
 
 from __future__ import annotations
 
-from quota_advisor.checks.host.common import (
-    bandwidth_text,
-    binding_limit,
-    limit_evidence,
-    limit_source,
-    quota_location,
-    ratio_evidence,
-    ratio_of_enough,
-)
+from quota_advisor.checks.evidence import limit_evidence, ratio_of_enough
+from quota_advisor.checks.host.evidence import limit_source, ratio_evidence
+from quota_advisor.derive.running_quota import kernel_scaling, period_location, quota_location
+from quota_advisor.derive.throttling import binding_limit
 from quota_advisor.model.finding import Evidence, Recommendation
 from quota_advisor.model.limit import (
     DEFAULT_PERIOD_USEC,
-    MAX_PERIOD_USEC,
-    MIN_QUOTA_USEC,
     Bandwidth,
     Missing,
-    Unset,
 )
-from quota_advisor.model.source import Location
-from quota_advisor.model.unit import UnitConfig, UnitProperties
 from quota_advisor.model.workload import Workload
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Skip, Verdicts, check
-from quota_advisor.sim.stall import worst_stall
 from quota_advisor.units import format_ratio, format_usec
-
-
-@check(Workload)
-def period_lengthened(workload: Workload, rule: Rule) -> Verdicts:
-    """Find a period longer than the default: the freeze grows with it."""
-    limit = workload.limit if isinstance(workload.limit, Bandwidth) else workload.configured
-    if not isinstance(limit, Bandwidth) or limit.period_usec <= rule.option("max_period_usec"):
-        return
-    if scaling(workload.configured, limit) is not None:
-        return
-    stall = worst_stall(limit, workload.cpus_available, workload.cpus_available)
-    freeze = "" if stall is None else f", a freeze of up to {format_usec(stall.wait_usec)}"
-    yield Hit(
-        message=f"period of {format_usec(limit.period_usec)} instead of 100 ms{freeze}",
-        location=_period_location(workload),
-        evidence=(
-            Evidence(
-                label="period",
-                value=limit.period_usec,
-                unit="usec",
-                threshold=rule.option("max_period_usec"),
-                source=limit_source(workload.cgroup),
-            ),
-            limit_evidence(limit, limit_source(workload.cgroup)),
-        ),
-    )
 
 
 @check(Workload)
@@ -80,7 +43,7 @@ def period_below_tick(workload: Workload, _rule: Rule) -> Verdicts:
             f" {format_usec(1_000_000 / tick_hz)} × {running} running"
             f" thread{'' if running == 1 else 's'}: the short period buys no shorter freezes"
         ),
-        location=_period_location(workload),
+        location=period_location(workload),
         evidence=(
             Evidence(
                 label="quota per period",
@@ -161,49 +124,12 @@ def burst_blocks_lowering(workload: Workload, _rule: Rule) -> Verdicts:
 
 
 @check(Workload)
-def quota_below_kernel_minimum(workload: Workload, _rule: Rule) -> Verdicts:
-    """Find a configured quota below 1 ms per period, which comes out as something else."""
-    settings = _settings(workload)
-    if settings is None:
-        return
-    found = below_minimum(*settings, quota_location(workload))
-    if found is not None:
-        yield found
-
-
-def below_minimum(
-    per_sec_usec: int, period_usec: int, effective: Bandwidth, location: Location | None
-) -> Hit | None:
-    """Return what becomes of a quota below 1 ms per period; None for a larger one."""
-    asked_usec = per_sec_usec * period_usec / 1_000_000
-    if asked_usec >= MIN_QUOTA_USEC:
-        return None
-    return Hit(
-        message=(
-            f"{per_sec_usec / 10_000:.4g} % is {asked_usec:.4g} us per"
-            f" {format_usec(period_usec)}, below the kernel's 1 ms: in force is"
-            f" {bandwidth_text(effective)}"
-        ),
-        location=location,
-        evidence=(
-            Evidence(
-                label="quota per period as configured",
-                value=asked_usec,
-                unit="usec",
-                threshold=MIN_QUOTA_USEC,
-            ),
-            limit_evidence(effective, None, label="limit in force"),
-        ),
-    )
-
-
-@check(Workload)
 def kernel_scaled_period(workload: Workload, _rule: Rule) -> Verdicts:
     """Find a period that the kernel doubled because its timer could not keep up."""
     live = workload.limit
     if not isinstance(live, Bandwidth):
         return
-    factor = scaling(workload.configured, live)
+    factor = kernel_scaling(workload.configured, live)
     if factor is None or not isinstance(workload.configured, Bandwidth):
         return
     yield Hit(
@@ -213,46 +139,13 @@ def kernel_scaled_period(workload: Workload, _rule: Rule) -> Verdicts:
             " it scales so, and logs it, when its timer cannot keep up; without that log entry"
             " somebody wrote it"
         ),
-        location=_period_location(workload),
+        location=period_location(workload),
         evidence=(
             limit_evidence(live, limit_source(workload.cgroup)),
             Evidence(label="live period", value=live.period_usec, unit="usec"),
             Evidence(label="configured period", value=workload.configured.period_usec, unit="usec"),
         ),
     )
-
-
-def scaling(configured: object, live: Bandwidth) -> int | None:
-    """Return by which power of two the kernel scaled period and quota, or None if it did not.
-
-    Source: kernel/sched/fair.c, ``sched_cfs_period_timer``: both are doubled together while the
-    new period stays below one second.
-    """
-    if not isinstance(configured, Bandwidth) or live.period_usec >= MAX_PERIOD_USEC:
-        return None
-    factor, rest = divmod(live.period_usec, configured.period_usec)
-    doubled = rest == 0 and factor > 1 and factor & (factor - 1) == 0
-    return factor if doubled and live.quota_usec == configured.quota_usec * factor else None
-
-
-def _settings(workload: Workload) -> tuple[int, int, Bandwidth] | None:
-    """Return quota per second and period as configured, with what systemd makes of them."""
-    for view in (workload.properties, workload.config):
-        if isinstance(view, UnitProperties | UnitConfig) and isinstance(
-            view.quota_per_sec_usec, int
-        ):
-            period = view.period_usec
-            wanted = DEFAULT_PERIOD_USEC if isinstance(period, Unset | Missing) else period
-            if isinstance(view.limit, Bandwidth):
-                return view.quota_per_sec_usec, min(wanted, MAX_PERIOD_USEC), view.limit
-    return None
-
-
-def _period_location(workload: Workload) -> Location | None:
-    config = workload.config
-    if not isinstance(config, UnitConfig) or config.period_from is None:
-        return None
-    return config.period_from.value_location
 
 
 def _burst_file(workload: Workload) -> str:

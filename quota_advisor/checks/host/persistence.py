@@ -5,13 +5,9 @@ from __future__ import annotations
 import posixpath
 from typing import NamedTuple
 
-from quota_advisor.checks.host.common import (
-    bandwidth_text,
-    limit_evidence,
-    limit_source,
-    quota_location,
-)
-from quota_advisor.checks.host.period import scaling
+from quota_advisor.checks.evidence import limit_evidence
+from quota_advisor.checks.host.evidence import limit_source
+from quota_advisor.derive.running_quota import kernel_scaling, quota_location
 from quota_advisor.model.cgroup import CgroupFacts
 from quota_advisor.model.finding import Evidence, Recommendation
 from quota_advisor.model.limit import DEFAULT_PERIOD_USEC, Bandwidth, CpuLimit, Missing, Unlimited
@@ -32,7 +28,7 @@ def live_quota_not_persisted(workload: Workload, rule: Rule) -> Verdicts:
     live, wanted, group = workload.limit, workload.configured, workload.cgroup
     if isinstance(group, Missing) or isinstance(live, Missing) or isinstance(wanted, Missing):
         return
-    if isinstance(live, Bandwidth) and scaling(wanted, live) is not None:
+    if isinstance(live, Bandwidth) and kernel_scaling(wanted, live) is not None:
         return
     if _not_enforced(workload) is not None or _same(workload, live, wanted, rule):
         return
@@ -58,9 +54,7 @@ def quota_not_enforced(workload: Workload, _rule: Rule) -> Verdicts:
     if void is None or not isinstance(workload.configured, Bandwidth):
         return
     yield Hit(
-        message=(
-            f"the quota of {bandwidth_text(workload.configured)} is not in force: {void.reason}"
-        ),
+        message=(f"the quota of {workload.configured.text} is not in force: {void.reason}"),
         location=quota_location(workload),
         evidence=(limit_evidence(workload.configured, None, label="configured limit"),),
         recommendation=Recommendation(summary=void.advice),
@@ -252,7 +246,7 @@ def _refused_below_ancestor(workload: Workload, group: CgroupFacts) -> _Void | N
     if wanted.cores <= limit.cores:
         return None
     return _Void(
-        f"{owner.path} above it allows {bandwidth_text(limit)}, and cgroup v1 refuses a larger"
+        f"{owner.path} above it allows {limit.text}, and cgroup v1 refuses a larger"
         " quota below that",
         f"raise the limit of {posixpath.basename(owner.path)} first, then set this one again",
     )
@@ -286,7 +280,7 @@ def _exact(limit: Bandwidth) -> str:
 
 
 def _limit_text(limit: CpuLimit) -> str:
-    return bandwidth_text(limit) if isinstance(limit, Bandwidth) else "unlimited"
+    return limit.text if isinstance(limit, Bandwidth) else "unlimited"
 
 
 def _limit_evidence(label: str, limit: CpuLimit, group: CgroupFacts | None) -> Evidence:

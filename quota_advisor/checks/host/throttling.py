@@ -4,31 +4,31 @@ from __future__ import annotations
 
 import posixpath
 
-from quota_advisor.checks.host.common import (
-    active_usec,
-    bandwidth_text,
-    binding_limit,
+from quota_advisor.checks.evidence import degree, limit_evidence, over, ratio_of_enough
+from quota_advisor.checks.host.evidence import (
     counter_source,
-    degree,
-    limit_evidence,
     limit_source,
-    over,
     pressure_source,
     quota_advice,
-    quota_location,
     ratio_evidence,
-    ratio_of_enough,
     ruled_out,
     throttle_evidence,
 )
-from quota_advisor.model.cgroup import CgroupFacts, CounterWindow
+from quota_advisor.derive.running_quota import quota_location
+from quota_advisor.derive.throttling import (
+    active_usec,
+    binding_limit,
+    is_leaf,
+    most_throttled,
+    share_held_above,
+    stalled_usec,
+)
+from quota_advisor.model.cgroup import CounterWindow
 from quota_advisor.model.finding import Evidence, Recommendation
 from quota_advisor.model.limit import Bandwidth, Missing
-from quota_advisor.model.unit_kind import unit_kind
 from quota_advisor.model.workload import AdvisedWorkload, Workload
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Skip, Verdicts, check
-from quota_advisor.sim.stall import worst_stall
 from quota_advisor.units import format_ratio, format_usec
 
 
@@ -87,7 +87,7 @@ def throttled_time(advised: AdvisedWorkload, rule: Rule) -> Verdicts:
     if isinstance(window.throttled_usec, Missing) or isinstance(span, Missing) or span == 0:
         yield Skip("no throttled time was read")
         return
-    stalled, by_pressure = _stalled(window, window.throttled_usec)
+    stalled, by_pressure = stalled_usec(window, window.throttled_usec)
     ratio = stalled / span
     error_ratio, warning_ratio = rule.option("error_ratio"), rule.option("warning_ratio")
     severity = degree(ratio, warning_ratio, error_ratio)
@@ -118,16 +118,16 @@ def throttled_time(advised: AdvisedWorkload, rule: Rule) -> Verdicts:
 def throttled_by_ancestor(workload: Workload, rule: Rule) -> Verdicts:
     """Judge a workload that is held back by a limit above it; its own counters stay at zero."""
     window = workload.counters
-    above = [g for g in workload.ancestors if isinstance(g.limit, Bandwidth) and not _is_leaf(g)]
+    above = [g for g in workload.ancestors if isinstance(g.limit, Bandwidth) and not is_leaf(g)]
     if not above or isinstance(workload.cgroup, Missing) or not workload.cgroup.processes:
         return
     if isinstance(window, Missing):
         yield Skip(window.reason)
         return
-    culprit, ancestor_ratio = _most_throttled(above)
+    culprit, ancestor_ratio = most_throttled(above)
     if culprit is None or not isinstance(culprit.limit, Bandwidth):
         return
-    share = _share_held_by_ancestor(window, culprit)
+    share = share_held_above(window, culprit)
     if isinstance(share, Missing):
         if not window.usage_usec or ancestor_ratio <= rule.option("warning_ratio"):
             return
@@ -138,7 +138,7 @@ def throttled_by_ancestor(workload: Workload, rule: Rule) -> Verdicts:
         return
     yield Hit(
         message=(
-            f"held back by {culprit.path}, whose limit of {bandwidth_text(culprit.limit)} was"
+            f"held back by {culprit.path}, whose limit of {culprit.limit.text} was"
             f" spent in {format_ratio(ancestor_ratio)} of its periods {over(window)};"
             " the workload's own counters do not show it"
         ),
@@ -184,45 +184,6 @@ def health_hides_throttling(workload: Workload, rule: Rule) -> Verdicts:
     )
 
 
-@check(Workload)
-def threads_exceed_quota(workload: Workload, rule: Rule) -> Verdicts:
-    """Compare the threads of a throttled workload with what its quota can feed at once."""
-    limit, group, window = workload.limit, workload.cgroup, workload.counters
-    if not isinstance(limit, Bandwidth) or isinstance(group, Missing):
-        return
-    if isinstance(window, Missing) or isinstance(group.threads, Missing):
-        return
-    ratio = ratio_of_enough(window, rule)
-    if isinstance(ratio, Missing) or ratio <= rule.option("min_throttled_ratio"):
-        return
-    allowed = max(limit.cores, 1.0) * rule.option("max_threads_per_core")
-    stall = worst_stall(limit, group.threads, workload.cpus_available)
-    if group.threads <= allowed or stall is None:
-        return
-    yield Hit(
-        message=(
-            f"{group.threads} threads on a quota of {limit.cores:.3g} cores: when they all run"
-            f" on {min(group.threads, workload.cpus_available)} CPUs, the quota lasts"
-            f" {format_usec(stall.run_usec)} of each"
-            f" {format_usec(limit.period_usec)} and everybody waits"
-            f" {format_usec(stall.wait_usec)}"
-        ),
-        evidence=(
-            Evidence(label="threads", value=group.threads, unit="threads", threshold=allowed),
-            limit_evidence(limit, limit_source(group)),
-            Evidence(label="CPUs available", value=workload.cpus_available, unit="cpus"),
-        ),
-    )
-
-
-def _stalled(window: CounterWindow, throttled_usec: int) -> tuple[int, bool]:
-    """Return the time that the quota is to blame for, and whether pressure measured it."""
-    full = window.pressure_full_usec
-    if isinstance(full, int) and full < throttled_usec:
-        return full, True
-    return throttled_usec, False
-
-
 def _stall_message(
     stalled_usec: int, ratio: float, window: CounterWindow, *, by_pressure: bool
 ) -> str:
@@ -240,39 +201,3 @@ def _stall_message(
 
 def _span_text(window: CounterWindow) -> str:
     return "wall time" if isinstance(window.elapsed_usec, int) else "the time in which periods ran"
-
-
-def _is_leaf(group: CgroupFacts) -> bool:
-    """Whether a cgroup is one workload of its own: what lies below it is its inside."""
-    kind = unit_kind(posixpath.basename(group.path))
-    return group.container is not None or kind in ("service", "scope")
-
-
-def _most_throttled(groups: list[CgroupFacts]) -> tuple[CgroupFacts | None, float]:
-    """Return the group with the highest throttled share, the nearest where several tie."""
-    worst: CgroupFacts | None = None
-    worst_ratio = 0.0
-    for group in groups:
-        ratio = (
-            Missing(reason="")
-            if isinstance(group.window, Missing)
-            else group.window.throttled_ratio
-        )
-        if isinstance(ratio, float) and ratio > worst_ratio:
-            worst, worst_ratio = group, ratio
-    return worst, worst_ratio
-
-
-def _share_held_by_ancestor(window: CounterWindow, culprit: CgroupFacts) -> float | Missing:
-    """Return stalled time beyond the workload's own throttling, as a share of wall time."""
-    if isinstance(window.local_throttled_usec, Missing):
-        return window.local_throttled_usec
-    own = window.throttled_usec if isinstance(window.throttled_usec, int) else 0
-    span: int | Missing = window.elapsed_usec
-    if isinstance(span, Missing) and isinstance(culprit.limit, Bandwidth):
-        if isinstance(culprit.window, Missing):
-            return culprit.window
-        span = active_usec(culprit.window, culprit.limit)
-    if isinstance(span, Missing):
-        return span
-    return max(window.local_throttled_usec - own, 0) / span if span else 0.0

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from quota_advisor.checks.kubernetes.threads import MIN_ALLOWED_COUNT, busy_text
 from quota_advisor.checks.kubernetes.wording import cpu_evidence, cpu_text
+from quota_advisor.checks.threads import busy_text
 from quota_advisor.derive.cases import PodCase
 from quota_advisor.derive.ignorant_runtimes import ignorant_runtime
 from quota_advisor.derive.pod_cpu import ContainerCpu, PodCpu
@@ -19,7 +19,7 @@ from quota_advisor.derive.qos import (
     is_whole,
     kubelet_limit,
 )
-from quota_advisor.derive.thread_counts import USUAL_PER_CORE, ThreadCount
+from quota_advisor.derive.thread_counts import USUAL_PER_CORE, ThreadCount, allowed_count
 from quota_advisor.model.finding import Evidence
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Verdicts, check
@@ -159,4 +159,4 @@ def _safe_millicores(pod: PodCpu, counts: Sequence[ThreadCount], burst_usec: flo
 def _is_excess(counts: Sequence[ThreadCount], millicores: int) -> bool:
     """Whether threads-exceed-limit has something to say, which is the cause of the burst."""
     cores = math.ceil(millicores / MILLI)
-    return any(c.number > max(cores * USUAL_PER_CORE[c.kind], MIN_ALLOWED_COUNT) for c in counts)
+    return any(c.number > allowed_count(cores, USUAL_PER_CORE[c.kind]) for c in counts)

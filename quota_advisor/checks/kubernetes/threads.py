@@ -4,28 +4,22 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterator
 
 from quota_advisor.checks.kubernetes.wording import cpu_evidence, cpu_text, may_be_supplied
+from quota_advisor.checks.threads import busy_text, fewer_threads, too_many
 from quota_advisor.derive.amounts import cpu_amount
 from quota_advisor.derive.cases import PodCase
 from quota_advisor.derive.ignorant_runtimes import ignorant_runtime
 from quota_advisor.derive.pod_cpu import ContainerCpu, PodCpu, label
 from quota_advisor.derive.qos import (
     MILLI,
-    kubelet_limit,
 )
-from quota_advisor.derive.thread_counts import COUNT_VARIABLES, Kind, ThreadCount
+from quota_advisor.derive.thread_counts import COUNT_VARIABLES
 from quota_advisor.model.finding import Evidence, Recommendation, Severity
 from quota_advisor.model.manifest import Container, ResourceRef
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Skip, Verdicts, check
-from quota_advisor.sim.stall import Stall, worst_stall
-from quota_advisor.units import format_usec
-
-MIN_ALLOWED_COUNT = 2
-"""Two threads are never too many: one that works and one that the runtime needs itself."""
 
 _LIKE_A_COUNT = re.compile(r"(?i)threads?|workers?|maxprocs|concurrency|parallel|processors?")
 
@@ -126,74 +120,6 @@ def thread_count_divisor(case: PodCase, _rule: Rule) -> Verdicts:
             )
         elif cpu is not None and limit and limit % MILLI:
             yield _rounded_up(pod, name, ref, cpu)
-
-
-class Excess(NamedTuple):
-    """A number of threads above what suits a limit.
-
-    Attributes:
-        threads: The number, and where it is written.
-        allowed: The highest number that does.
-        stall: What the limit does to them when all are busy.
-    """
-
-    threads: ThreadCount
-    allowed: int
-    stall: Stall
-
-
-def too_many(
-    counts: Iterable[ThreadCount], millicores: int, rule: Rule, cpus: int | None = None
-) -> Iterator[Excess]:
-    """Yield the numbers of threads that are too high for a limit.
-
-    Args:
-        counts: All that are written down.
-        millicores: The limit.
-        rule: Has the options that say how many suit a CPU.
-        cpus: That threads can run on; as many as there are threads where it is not known.
-    """
-    for count in counts:
-        allowed = allowed_count(count, millicores, rule)
-        if count.number > allowed:
-            stall = worst_stall(kubelet_limit(millicores), count.number, cpus or count.number)
-            if stall is not None:
-                yield Excess(count, allowed, stall)
-
-
-def allowed_count(count: ThreadCount, millicores: int, rule: Rule) -> int:
-    """Return the highest number of threads of a kind that suits a limit."""
-    # Below one CPU as well, a pool is sized for one: there is no half worker.
-    cores = max(millicores, MILLI) / MILLI
-    return max(math.ceil(cores * _per_core(count, rule)), MIN_ALLOWED_COUNT)
-
-
-def fewer_threads(count: ThreadCount, millicores: int, rule: Rule) -> Recommendation:
-    """Return what to do about too many threads, with where the number comes from."""
-    allowed, per_core = allowed_count(count, millicores, rule), _per_core(count, rule)
-    because = f"{per_core:g} for each CPU"
-    if math.ceil(max(millicores, MILLI) / MILLI * per_core) < allowed:
-        because = "one that works and one that the runtime needs itself"
-    elif millicores < MILLI:
-        because += ", and what is less than one counts as one"
-    return Recommendation(
-        summary=f"set {count.setting} to at most {allowed} ({because}), or raise the limit"
-    )
-
-
-def _per_core(count: ThreadCount, rule: Rule) -> float:
-    is_compute = count.kind is Kind.COMPUTE
-    return rule.option("max_threads_per_core" if is_compute else "max_workers_per_core")
-
-
-def busy_text(millicores: int, stall: Stall) -> str:
-    """Return what a limit does to busy threads, in words."""
-    limit = kubelet_limit(millicores)
-    return (
-        f"spend the quota of {format_usec(limit.quota_usec)} in"
-        f" {format_usec(stall.run_usec)} of each {format_usec(limit.period_usec)} and wait"
-        f" {format_usec(stall.wait_usec)}"
-    )
 
 
 def _thread_refs(case: PodCase) -> Iterator[tuple[str, ResourceRef, Container | None]]:

@@ -13,7 +13,7 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import NamedTuple
 
-from quota_advisor.checks.kubernetes.threads import busy_text, fewer_threads, too_many
+from quota_advisor.checks.threads import busy_text, fewer_threads, too_many
 from quota_advisor.checks.units.quadlets import INSIDE, cgroups_mode
 from quota_advisor.derive.compose_amounts import cpus_text
 from quota_advisor.derive.compose_amounts import text as number_text

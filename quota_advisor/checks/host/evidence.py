@@ -1,0 +1,90 @@
+"""Evidence about a workload, and the advice that goes with it."""
+
+from __future__ import annotations
+
+from quota_advisor.model.advice import Advice, Decision
+from quota_advisor.model.cgroup import CgroupFacts, CounterWindow
+from quota_advisor.model.finding import Evidence, Recommendation
+from quota_advisor.model.limit import Missing
+from quota_advisor.model.node import NodeFacts, PressureShare
+from quota_advisor.model.source import Source
+from quota_advisor.model.workload import Workload
+
+RULED_OUT_BELOW_RATIO = 0.05
+"""Steal and pressure below this share of the time do not explain a slow service."""
+
+
+def counter_source(group: CgroupFacts | Missing) -> Source | None:
+    """Return where the throttle counters were read."""
+    return None if isinstance(group, Missing) else group.source("cpu.stat")
+
+
+def pressure_source(group: CgroupFacts | Missing) -> Source | None:
+    """Return where the pressure was read."""
+    return None if isinstance(group, Missing) else group.source("cpu.pressure")
+
+
+def usage_source(group: CgroupFacts | Missing) -> Source | None:
+    """Return where the CPU time was read, on either hierarchy."""
+    if isinstance(group, Missing):
+        return None
+    return group.source("cpuacct.usage") or group.source("cpu.stat")
+
+
+def limit_source(group: CgroupFacts | Missing) -> Source | None:
+    """Return where the live limit was read."""
+    return None if isinstance(group, Missing) else group.limit_source
+
+
+def ratio_evidence(workload: Workload, ratio: float, threshold: float) -> Evidence:
+    """Return the throttled share of periods as evidence."""
+    return Evidence(
+        label="throttled periods as a share of periods",
+        value=ratio,
+        unit="ratio",
+        threshold=threshold,
+        source=counter_source(workload.cgroup),
+    )
+
+
+def throttle_evidence(workload: Workload, window: CounterWindow) -> tuple[Evidence, ...]:
+    """Return the kernel's counters of a window, those that were read."""
+    stat, pressure = counter_source(workload.cgroup), pressure_source(workload.cgroup)
+    values = (
+        ("periods", window.periods, "periods", stat),
+        ("throttled periods", window.throttled_periods, "periods", stat),
+        ("throttled time, summed over CPUs", window.throttled_usec, "usec", stat),
+        ("time with every task stalled (PSI)", window.pressure_full_usec, "usec", pressure),
+        ("CPU time used", window.usage_usec, "usec", usage_source(workload.cgroup)),
+    )
+    return tuple(
+        Evidence(label=label, value=value, unit=unit, source=source)
+        for label, value, unit, source in values
+        if isinstance(value, int)
+    )
+
+
+def ruled_out(node: NodeFacts) -> tuple[Evidence, ...]:
+    """Return the other causes of a slow service that were looked at, with what was seen."""
+    return (
+        _share("CPU steal", node.steal_ratio),
+        _pressure("I/O pressure", node.io_pressure),
+        _pressure("memory pressure", node.memory_pressure),
+    )
+
+
+def _pressure(label: str, share: PressureShare | Missing) -> Evidence:
+    return _share(label, share if isinstance(share, Missing) else share.some_ratio)
+
+
+def _share(label: str, ratio: float | Missing) -> Evidence:
+    if isinstance(ratio, Missing):
+        return Evidence(label=label, value=f"not measured ({ratio.reason})")
+    return Evidence(label=label, value=ratio, unit="ratio", threshold=RULED_OUT_BELOW_RATIO)
+
+
+def quota_advice(advice: Advice, otherwise: str) -> Recommendation:
+    """Return what was decided, or the rule's words with the reason why nothing could be."""
+    unknown = advice.decision is Decision.UNKNOWN
+    summary = f"{otherwise.strip()} ({advice.summary})" if unknown else advice.summary
+    return Recommendation(summary=summary, advice=advice)

@@ -1,0 +1,116 @@
+"""A quota that a kernel holds, or would hold if the unit ran, with the machine around it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from quota_advisor.derive.quota_case import AskedPeriod, AskedQuota, LimitAbove, QuotaCase, Threads
+from quota_advisor.model.cgroup import CounterWindow
+from quota_advisor.model.finding import Subject
+from quota_advisor.model.limit import DEFAULT_PERIOD_USEC, MAX_PERIOD_USEC, Bandwidth, Missing
+from quota_advisor.model.source import Location, Source
+from quota_advisor.model.unit import UnitConfig, UnitProperties
+from quota_advisor.model.workload import Workload
+
+
+@dataclass(frozen=True, slots=True)
+class RunningQuota(QuotaCase):
+    """The quota of a workload on a host."""
+
+    workload: Workload
+
+    @property
+    def subject(self) -> Subject:
+        """What a finding about the workload names."""
+        return self.workload.subject
+
+    @property
+    def limit(self) -> Bandwidth | None:
+        """The live quota."""
+        limit = self.workload.limit
+        return limit if isinstance(limit, Bandwidth) else None
+
+    @property
+    def limit_source(self) -> Source | None:
+        """Where the live limit was read."""
+        group = self.workload.cgroup
+        return None if isinstance(group, Missing) else group.limit_source
+
+    @property
+    def cpus(self) -> int:
+        """CPUs that the workload may run on."""
+        return self.workload.cpus_available
+
+    @property
+    def period(self) -> AskedPeriod | None:
+        """The live period, or that of a unit that does not run; none that the kernel chose."""
+        limit = self.limit or self.workload.configured
+        if not isinstance(limit, Bandwidth):
+            return None
+        if kernel_scaling(self.workload.configured, limit) is not None:
+            return None
+        return AskedPeriod(limit, limit.period_usec, period_location(self.workload))
+
+    @property
+    def asked(self) -> AskedQuota | None:
+        """The quota that the unit's manager, or else its files, ask for."""
+        for view in (self.workload.properties, self.workload.config):
+            if not isinstance(view, UnitProperties | UnitConfig):
+                continue
+            per_sec_usec, period, limit = view.quota_per_sec_usec, view.period_usec, view.limit
+            if isinstance(per_sec_usec, int) and isinstance(limit, Bandwidth):
+                period_usec = period if isinstance(period, int) else DEFAULT_PERIOD_USEC
+                at = quota_location(self.workload)
+                return AskedQuota(per_sec_usec, min(period_usec, MAX_PERIOD_USEC), limit, at)
+        return None
+
+    @property
+    def above(self) -> LimitAbove | None:
+        """The smallest limit among the workload's own and those of the cgroups above it."""
+        own, tightest = self.limit, self.workload.tightest
+        if own is None or not isinstance(tightest, tuple):
+            return None
+        limit, group = tightest
+        return LimitAbove(own, None, limit, group.limit_source, group.path, "ancestor", "")
+
+    @property
+    def threads(self) -> tuple[Threads, ...]:
+        """The threads of the cgroup's processes, however many of them sleep."""
+        group = self.workload.cgroup
+        if isinstance(group, Missing) or isinstance(group.threads, Missing):
+            return ()
+        return (Threads(group.threads),)
+
+    @property
+    def counters(self) -> CounterWindow | Missing:
+        """What the kernel counted over the window."""
+        return self.workload.counters
+
+
+def kernel_scaling(configured: object, live: Bandwidth) -> int | None:
+    """Return by which power of two the kernel scaled period and quota, or None if it did not.
+
+    Source: kernel/sched/fair.c, ``sched_cfs_period_timer``: both are doubled together while the
+    new period stays below one second.
+    """
+    if not isinstance(configured, Bandwidth) or live.period_usec >= MAX_PERIOD_USEC:
+        return None
+    factor, rest = divmod(live.period_usec, configured.period_usec)
+    doubled = rest == 0 and factor > 1 and factor & (factor - 1) == 0
+    return factor if doubled and live.quota_usec == configured.quota_usec * factor else None
+
+
+def quota_location(workload: Workload) -> Location | None:
+    """Return the place of the assignment that decides the unit's quota."""
+    config = workload.config
+    if not isinstance(config, UnitConfig) or config.quota_from is None:
+        return None
+    return config.quota_from.value_location
+
+
+def period_location(workload: Workload) -> Location | None:
+    """Return the place of the assignment that decides the unit's period."""
+    config = workload.config
+    if not isinstance(config, UnitConfig) or config.period_from is None:
+        return None
+    return config.period_from.value_location
