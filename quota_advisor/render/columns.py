@@ -64,7 +64,7 @@ def limit_text(limit: CpuLimit) -> str:
     """Return a limit for people: percent of one CPU, ``none``, or not known."""
     if isinstance(limit, Missing):
         return ABSENT
-    return "none" if isinstance(limit, Unlimited) else f"{limit.percent:.4g} %"
+    return "none" if isinstance(limit, Unlimited) else limit.percent_text
 
 
 def subject_heading(subject: Subject) -> str:
