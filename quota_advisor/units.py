@@ -10,7 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from decimal import Decimal
 
 USEC_PER_SEC = 1_000_000
 USEC_PER_PERMYRIAD = USEC_PER_SEC // 10_000
@@ -341,13 +344,13 @@ def format_ratio(ratio: float) -> str:
         return "<0.1 %"
     if 0.9995 <= ratio < 1:  # noqa: PLR2004
         return ">99.9 %"
-    return f"{_number(ratio * 100)} %"
+    return f"{format_number(ratio * 100)} %"
 
 
 def format_percent(percent: float) -> str:
     """Return a percentage, 100 being one CPU, for example ``66.2 %`` or ``150 %``."""
     places = 2 if 0 < percent < 1 else 1
-    return f"{_number(percent, places)} %"
+    return f"{format_number(percent, places)} %"
 
 
 def format_quota(usec_per_sec: int) -> str:
@@ -359,7 +362,7 @@ def format_cores(cores: float) -> str:
     """Return a number of CPUs, for example ``1.5 cores``; a trace of use is not shown as none."""
     if 0 < cores < 0.005:  # noqa: PLR2004 - half of the last digit shown
         return "<0.01 cores"
-    text = _number(cores, 2)
+    text = format_number(cores, 2)
     return f"{text} core" if text == "1" else f"{text} cores"
 
 
@@ -375,7 +378,7 @@ def format_usec(usec: float) -> str:
         (step for step in _STEPS if round(abs(usec) / step[1], 1) < 1_000),  # noqa: PLR2004
         _STEPS[-1],
     )
-    return f"{_number(usec / size)} {unit}"
+    return f"{format_number(usec / size)} {unit}"
 
 
 def _long_parts(seconds: int) -> Iterator[str]:
@@ -387,6 +390,7 @@ def _long_parts(seconds: int) -> Iterator[str]:
             yield f"{count} {unit}"
 
 
-def _number(value: float, places: int = 1) -> str:
+def format_number(value: float | Decimal, places: int = 1) -> str:
+    """Return a number with at most so many decimals, without zeros at the end: ``1.5``, ``2``."""
     text = f"{value:.{places}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text

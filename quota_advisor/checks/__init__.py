@@ -25,7 +25,7 @@ MODULES = {
         "kubernetes.pods",
         "kubernetes.threads",
     ),
-    "Quadlet": ("units.quadlet_limits", "units.quadlets"),
+    "QuadletCase": ("units.quadlet_limits", "units.quadlets"),
     "QuotaCase": ("units.quotas",),
     "SameLimit": ("texts.documents",),
     "SuppressionUse": ("texts.suppressions",),

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 from quota_advisor.derive.lazy import derived
 from quota_advisor.model.finding import Subject
 from quota_advisor.model.lint import LintContext
-from quota_advisor.model.manifest import ComposeService, Pod
+from quota_advisor.model.manifest import ComposeService, Pod, Quadlet
 
 if TYPE_CHECKING:
+    from quota_advisor.derive.compose_cpu import ComposeCpu
     from quota_advisor.derive.pod_cpu import PodCpu
+    from quota_advisor.derive.quadlet_cpu import QuadletCpu
 
 
 @dataclass(eq=False)
@@ -49,3 +51,29 @@ class ComposeCase:
     def subject(self) -> Subject:
         """What a finding about the service names."""
         return self.service.subject
+
+    @derived
+    def cpu(self) -> ComposeCpu:
+        """What it says of CPU, as numbers."""
+        from quota_advisor.derive.compose_cpu import derive_compose_cpu  # noqa: PLC0415
+
+        return derive_compose_cpu(self.service)
+
+
+@dataclass(eq=False)
+class QuadletCase:
+    """A quadlet: the subject of the rules about what it asks of podman."""
+
+    quadlet: Quadlet
+
+    @property
+    def subject(self) -> Subject:
+        """What a finding about the quadlet names."""
+        return self.quadlet.subject
+
+    @derived
+    def cpu(self) -> QuadletCpu:
+        """What it says of CPU."""
+        from quota_advisor.derive.quadlet_cpu import derive_quadlet_cpu  # noqa: PLC0415
+
+        return derive_quadlet_cpu(self.quadlet)

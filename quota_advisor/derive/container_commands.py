@@ -6,7 +6,7 @@ import posixpath
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from quota_advisor.documents.systemd.command_lines import command_words
@@ -86,15 +86,20 @@ def clients(values: Iterable[str]) -> Iterator[Client]:
             yield from _in_command(command_words(value), _DEEPEST)
 
 
-def option(arguments: Sequence[str], name: str) -> str:
+def options(words: Iterable[str], *names: str) -> Iterator[tuple[str, str]]:
+    """Yield the options of some names with their values, in the order in which they are read.
+
+    The value may be the next word, and is empty where there is none.
+    """
+    for word, following in pairwise((*words, "")):
+        name, equals, value = word.partition("=")
+        if name in names:
+            yield name, value if equals else following
+
+
+def option(arguments: Iterable[str], name: str) -> str:
     """Return the last value of an option, empty where it is not given."""
-    found = ""
-    for index, word in enumerate(arguments):
-        if word == name:
-            found = next(iter(arguments[index + 1 : index + 2]), "")
-        elif word.startswith(f"{name}="):
-            found = word.partition("=")[2]
-    return found
+    return next((value for _, value in reversed([*options(arguments, name)])), "")
 
 
 def _in_command(words: Sequence[str], depth: int) -> Iterator[Client]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 from typing import NamedTuple
 
+from quota_advisor.derive.container_commands import options
 from quota_advisor.documents.systemd.command_lines import split_words
 from quota_advisor.model.manifest import Quadlet
 from quota_advisor.model.source import Location
 from quota_advisor.model.unit import Assignment, standing
+
+INSIDE = ("split", "disabled")
+"""Modes of ``--cgroups=`` that leave a container in the cgroup of the unit that starts it."""
 
 _LONGEST_SEARCHED = 10_000
 """A value may hold as many options as fit: looking for each in all of it must have an end."""
@@ -41,17 +44,12 @@ class PodmanOption(NamedTuple):
 
 def podman_options(quadlet: Quadlet, *names: str, section: str = "Container") -> list[PodmanOption]:
     """Return the options of some names in the order in which podman reads them."""
-    found: list[PodmanOption] = []
-    for written in standing(quadlet.files, section, "PodmanArgs"):
-        if "--cpu" not in written.value and "--cgroups" not in written.value:
-            continue
-        words = [*split_words(written.value), ""]
-        for word, following in pairwise(words):
-            name, equals, value = word.partition("=")
-            if name in names:
-                value = value if equals else following
-                found.append(PodmanOption(name, value, written))
-    return found
+    return [
+        PodmanOption(name, value, written)
+        for written in standing(quadlet.files, section, "PodmanArgs")
+        if "--cpu" in written.value or "--cgroups" in written.value
+        for name, value in options(split_words(written.value), *names)
+    ]
 
 
 def place(written: Assignment, name: str, value: str) -> Location:

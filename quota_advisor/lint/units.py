@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from quota_advisor.checkout.inputs import FileKind, InputFile, read_input, reason
 from quota_advisor.checkout.quadlets import merge_quadlets
 from quota_advisor.checkout.units import merge_units, slices_above
+from quota_advisor.derive.cases import QuadletCase
 from quota_advisor.derive.planned_quota import PlannedQuota
 from quota_advisor.documents.systemd.unit_file import parse_unit_file
 from quota_advisor.lint.judge import Judge
@@ -63,7 +64,7 @@ def _unit_scopes(case: PlannedQuota) -> Iterator[Scope]:
 
 
 def _quadlet_scopes(quadlet: Quadlet) -> Iterator[Scope]:
-    yield Scope(quadlet, _comments(quadlet.files), shares_files=True)
+    yield Scope(QuadletCase(quadlet), _comments(quadlet.files), shares_files=True)
     yield from _unit_scopes(PlannedQuota(quadlet.service, ()))
 
 

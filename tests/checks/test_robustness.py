@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from quota_advisor import checks
 from quota_advisor.checkout.quadlets import merge_quadlets
-from quota_advisor.derive.cases import ComposeCase, PodCase
+from quota_advisor.derive.cases import ComposeCase, PodCase, QuadletCase
 from quota_advisor.derive.planned_quota import PlannedQuota
 from quota_advisor.documents.reader import Document, read_manifest
 from quota_advisor.documents.systemd.merge import merge_unit
@@ -265,7 +265,11 @@ def test_quadlets(name: str, text: str) -> None:
     own = parse_unit_file(name, text.encode())
     drop_in = parse_unit_file(f"{name}.d/10.conf", text[::-1].encode())
     for quadlet in merge_quadlets([own, drop_in]):
-        scopes = [Scope(quadlet), Scope(quadlet.service), Scope(PlannedQuota(quadlet.service, ()))]
+        scopes = [
+            Scope(QuadletCase(quadlet)),
+            Scope(quadlet.service),
+            Scope(PlannedQuota(quadlet.service, ())),
+        ]
         assert run(scopes, PLAN, Config()).errors == []
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from quota_advisor import checks
-from quota_advisor.derive.cases import ComposeCase, PodCase
+from quota_advisor.derive.cases import ComposeCase, PodCase, QuadletCase
 from quota_advisor.derive.quota_case import QuotaCase
 from quota_advisor.model.lint import SameLimit
-from quota_advisor.model.manifest import DocumentNote, KubeletConfig, Quadlet
+from quota_advisor.model.manifest import DocumentNote, KubeletConfig
 from quota_advisor.model.unit import UnitConfig
 from quota_advisor.model.workload import AdvisedWorkload, Host, Workload
 from quota_advisor.rulebook.catalogue import AppliesTo, load_catalog, rule_files
@@ -29,7 +29,7 @@ WORDS: dict[type, set[AppliesTo]] = {
     AdvisedWorkload: {AppliesTo.WORKLOADS},
     UnitConfig: {AppliesTo.UNITS},
     QuotaCase: {AppliesTo.WORKLOADS, AppliesTo.UNITS},
-    Quadlet: {AppliesTo.QUADLETS},
+    QuadletCase: {AppliesTo.QUADLETS},
     PodCase: {AppliesTo.PODS},
     KubeletConfig: {AppliesTo.KUBELETS},
     ComposeCase: {AppliesTo.COMPOSE_SERVICES},

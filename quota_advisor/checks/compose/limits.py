@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
+from quota_advisor.checks.compose.places import elsewhere
+from quota_advisor.checks.wording import cpus_text, number_text
 from quota_advisor.derive.cases import ComposeCase
-from quota_advisor.derive.compose_amounts import amounts, cpus_text, cpuset, elsewhere, number, text
+from quota_advisor.derive.compose_cpu import ComposeCpu
 from quota_advisor.derive.qos import MILLI
-from quota_advisor.documents.compose.values import LIMIT, RESERVATION, Value
+from quota_advisor.documents.compose.values import LIMIT, RESERVATION
 from quota_advisor.model.finding import Evidence, Recommendation, Severity
-from quota_advisor.model.limit import DEFAULT_PERIOD_USEC
 from quota_advisor.model.manifest import ComposeService
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Skip, Verdicts, check
@@ -24,21 +25,20 @@ LARGE_CPUS = 32
 @check(ComposeCase)
 def compose_cpu_conflict(case: ComposeCase, _rule: Rule) -> Verdicts:
     """Find limits of one service that contradict each other."""
-    service = case.service
-    values = amounts(service)
-    cpus, limit = number(values, "cpus"), number(values, LIMIT)
+    service, written = case.service, case.cpu
+    cpus, limit = written.number("cpus"), written.number(LIMIT)
     if cpus and limit and cpus != limit:
         yield _conflict(
             service,
             (LIMIT, "cpus"),
-            f"cpus is {text(cpus)} and {LIMIT} is {text(limit)}: compose refuses values that"
-            " differ",
+            f"cpus is {number_text(cpus)} and {LIMIT} is {number_text(limit)}: compose refuses"
+            " values that differ",
             (cpus, limit),
         )
     limited_by = "cpus" if cpus else LIMIT
-    yield from _quota_conflict(service, values, limited_by)
-    yield from _cpuset_conflict(service, cpus or limit, limited_by)
-    yield from _reservation_conflict(service, values)
+    yield from _quota_conflict(written, limited_by)
+    yield from _cpuset_conflict(written, cpus or limit, limited_by)
+    yield from _reservation_conflict(written)
 
 
 @check(ComposeCase)
@@ -47,26 +47,23 @@ def compose_exceeds_node(case: ComposeCase, _rule: Rule) -> Verdicts:
     service, node = case.service, case.context.node_millicores
     # What is left of a machine's last CPU for containers does not make it a smaller machine.
     most = None if node is None else -(-node // MILLI)
-    values = amounts(service)
     for key in ("cpus", LIMIT):
-        cpus = number(values, key)
+        cpus = case.cpu.number(key)
         if cpus and most is None and cpus >= LARGE_CPUS:
-            yield Skip(f"{key} is {text(cpus)}, and no node size is given")
+            yield Skip(f"{key} is {number_text(cpus)}, and no node size is given")
         elif cpus and most is not None and cpus > most:
             yield _more_than_there_are(service, key, cpus, most)
     if most is not None:
-        yield from _cpuset_beyond(service, most)
+        yield from _cpuset_beyond(case.cpu, most)
 
 
-def _quota_conflict(
-    service: ComposeService, values: dict[str, Value], limited_by: str
-) -> Iterator[Hit]:
+def _quota_conflict(written: ComposeCpu, limited_by: str) -> Iterator[Hit]:
     """Yield what cpu_quota and cpu_period have against a limit in CPUs."""
-    cpus = number(values, limited_by)
-    quota, period = number(values, "cpu_quota"), number(values, "cpu_period")
-    if not cpus or not (quota or period):
+    service, cpus = written.service, written.number(limited_by)
+    period, same = written.number("cpu_period"), written.quota_cpus
+    if not cpus or not (same or period):
         return
-    if not quota:
+    if not same:
         yield _conflict(
             service,
             ("cpu_period", limited_by),
@@ -74,44 +71,41 @@ def _quota_conflict(
             (cpus,),
         )
         return
-    same = quota / (period or DEFAULT_PERIOD_USEC)
     refused = "the engine refuses the pair"
     if same == cpus:
         says = f"cpu_quota agrees with the limit of {cpus_text(cpus)}, and {refused} all the same"
     else:
         makes = "cpu_quota and cpu_period make" if period else "cpu_quota makes"
-        says = f"{makes} {cpus_text(same)} and the other limit is {text(cpus)}: {refused}"
+        says = f"{makes} {cpus_text(same)} and the other limit is {number_text(cpus)}: {refused}"
     yield _conflict(service, ("cpu_quota", "cpu_period", limited_by), says, (same, cpus))
 
 
-def _cpuset_conflict(
-    service: ComposeService, cpus: Decimal | None, limited_by: str
-) -> Iterator[Hit]:
+def _cpuset_conflict(written: ComposeCpu, cpus: Decimal | None, limited_by: str) -> Iterator[Hit]:
     """Yield a limit that the CPUs of the set cannot reach."""
-    count = len(cpuset(service))
+    count = len(written.cpuset)
     if cpus is not None and 0 < count < cpus:
         hit = _conflict(
-            service,
+            written.service,
             ("cpuset", limited_by),
-            f"cpuset holds {cpus_text(Decimal(count))} and the limit is {text(cpus)}: the limit is"
-            " never reached",
+            f"cpuset holds {cpus_text(Decimal(count))} and the limit is {number_text(cpus)}: the"
+            " limit is never reached",
             (Decimal(count), cpus),
         )
         advice = "lower the limit to the CPUs of the set, or name more CPUs in cpuset"
         yield _other_degree(hit, Severity.INFO, advice)
 
 
-def _reservation_conflict(service: ComposeService, values: dict[str, Value]) -> Iterator[Hit]:
+def _reservation_conflict(written: ComposeCpu) -> Iterator[Hit]:
     """Yield a reservation above the limit; nothing compares the two."""
-    limited_by = LIMIT if number(values, LIMIT) else "cpus"
-    reserved, most = number(values, RESERVATION), number(values, limited_by)
+    limited_by = LIMIT if written.number(LIMIT) else "cpus"
+    reserved, most = written.number(RESERVATION), written.number(limited_by)
     if not reserved or not most or reserved <= most:
         return
     hit = _conflict(
-        service,
+        written.service,
         (RESERVATION, limited_by),
-        f"the reservation is {cpus_text(reserved)} and at most {text(most)} may be used: what is"
-        " kept beyond that, nobody uses",
+        f"the reservation is {cpus_text(reserved)} and at most {number_text(most)} may be used:"
+        " what is kept beyond that, nobody uses",
         (reserved, most),
     )
     yield _other_degree(hit, Severity.WARNING, "lower the reservation, or raise the limit")
@@ -147,9 +141,9 @@ def _more_than_there_are(service: ComposeService, key: str, cpus: Decimal, most:
     )
 
 
-def _cpuset_beyond(service: ComposeService, most: int) -> Iterator[Hit]:
+def _cpuset_beyond(written: ComposeCpu, most: int) -> Iterator[Hit]:
     """Yield a set with CPUs that the machine does not have."""
-    beyond = tuple(cpu for cpu in cpuset(service) if cpu >= most)
+    beyond = tuple(cpu for cpu in written.cpuset if cpu >= most)
     if not beyond:
         return
     last = f"0-{most - 1}" if most > 1 else "CPU 0 only"
@@ -158,7 +152,7 @@ def _cpuset_beyond(service: ComposeService, most: int) -> Iterator[Hit]:
             f"cpuset names {'CPUs' if len(beyond) > 1 else 'CPU'} {format_cpu_list(beyond)}, and"
             f" the largest machine has {last}: the engine refuses CPUs that are not there"
         ),
-        location=service.at(service.settings["cpuset"]),
+        location=written.service.at(written.service.settings["cpuset"]),
         evidence=(Evidence(label="CPUs beyond", value=format_cpu_list(beyond), unit="cpus"),),
         recommendation=Recommendation(summary=f"name CPUs below {most}"),
     )

@@ -5,23 +5,20 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 
+from quota_advisor.checks.compose.places import elsewhere
 from quota_advisor.checks.threads import busy_text, fewer_threads, too_many
+from quota_advisor.checks.wording import cpus_text
 from quota_advisor.derive.cases import ComposeCase
-from quota_advisor.derive.compose_amounts import amounts, cpus_text, elsewhere, number
 from quota_advisor.derive.qos import MILLI
-from quota_advisor.derive.thread_counts import thread_counts
 from quota_advisor.documents.compose.keys import SERVICE_KEYS
 from quota_advisor.documents.compose.values import (
-    CPU_KEYS,
     LIMIT,
     USEC_KEYS,
     Bad,
     Unknown,
-    read_setting,
 )
 from quota_advisor.model.finding import Evidence, Recommendation, Severity
-from quota_advisor.model.limit import DEFAULT_PERIOD_USEC
-from quota_advisor.model.manifest import ComposeService, ExtendsFault, UnknownKey
+from quota_advisor.model.manifest import ExtendsFault, UnknownKey
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Skip, Verdicts, check
 
@@ -32,11 +29,8 @@ _LIMITS = ("cpus", LIMIT, *USEC_KEYS)
 def compose_invalid_cpus(case: ComposeCase, _rule: Rule) -> Verdicts:
     """Find CPU settings that compose or the container engine refuses."""
     service = case.service
-    for key in (*CPU_KEYS, *USEC_KEYS):
-        scalar = service.settings.get(key)
-        if scalar is None:
-            continue
-        value = read_setting(key, scalar)
+    for key, value in case.cpu.values.items():
+        scalar = service.settings[key]
         if isinstance(value, Unknown):
             yield Skip(f"{key}: {value.text} is no plain number of microseconds")
         elif isinstance(value, Bad):
@@ -63,9 +57,8 @@ def compose_unknown_cpu_key(case: ComposeCase, _rule: Rule) -> Verdicts:
 @check(ComposeCase)
 def compose_threads_exceed_cpus(case: ComposeCase, rule: Rule) -> Verdicts:
     """Compare numbers of threads that are written down with the service's limit."""
-    service = case.service
-    counts = thread_counts(service.environment, service.command)
-    limits = _limits(service) if counts else ()
+    service, counts = case.service, case.cpu.thread_counts
+    limits = case.cpu.limits if counts else ()
     if not limits:
         return
     if len(set(limits)) > 1:
@@ -112,14 +105,6 @@ def compose_extends_unresolved(case: ComposeCase, _rule: Rule) -> Verdicts:
             location=case.service.at(remark),
             severity=Severity.WARNING if unreadable else None,
         )
-
-
-def _limits(service: ComposeService) -> tuple[Decimal, ...]:
-    """Return each limit that is written down, in CPUs."""
-    values = amounts(service)
-    quota = number(values, "cpu_quota")
-    same = quota and quota / (number(values, "cpu_period") or DEFAULT_PERIOD_USEC)
-    return tuple(cpus for cpus in (number(values, "cpus"), number(values, LIMIT), same) if cpus)
 
 
 def _right_key(unknown: UnknownKey) -> str:

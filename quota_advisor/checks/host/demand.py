@@ -7,6 +7,7 @@ from collections import defaultdict
 from quota_advisor.advise.formula import HEADROOM_FACTOR, MIN_WINDOWS, suffices, with_headroom
 from quota_advisor.checks.evidence import limit_evidence
 from quota_advisor.checks.host.evidence import limit_source, quota_advice
+from quota_advisor.checks.wording import listed
 from quota_advisor.derive.running_quota import quota_location
 from quota_advisor.model.cgroup import Demand
 from quota_advisor.model.finding import Evidence, Recommendation
@@ -146,7 +147,7 @@ def uniform_quota(host: Host, rule: Rule) -> Verdicts:
             continue
         names = sorted(members)
         yield Hit(
-            message=f"{len(names)} services share a quota of {quota}: {_list(names)}",
+            message=f"{len(names)} services share a quota of {quota}: {listed(names)}",
             evidence=(
                 Evidence(
                     label="services with the same quota",
@@ -195,8 +196,3 @@ def _how_to_uncensor(workload: Workload) -> str:
         f"lift the limit for a measurement: systemctl set-property --runtime {workload.name}"
         " CPUQuota= ; audit again; then put it back"
     )
-
-
-def _list(names: list[str], most: int = 8) -> str:
-    shown = ", ".join(names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

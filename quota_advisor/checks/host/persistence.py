@@ -16,6 +16,7 @@ from quota_advisor.model.unit import UnitConfig, UnitProperties
 from quota_advisor.model.workload import Workload
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Verdicts, check
+from quota_advisor.units import format_number
 
 REALTIME_POLICIES = ("fifo", "rr")
 VENDOR = ("/usr/", "/lib/")
@@ -290,11 +291,6 @@ def _limit_evidence(label: str, limit: CpuLimit, group: CgroupFacts | None) -> E
     return Evidence(label=label, value="unlimited", source=source)
 
 
-def _written(percent: float) -> str:
-    """Return a percentage as short as it can be: before systemd 240 only whole ones are read."""
-    return f"{percent:.2f}".rstrip("0").rstrip(".")
-
-
 def _how_to_persist(workload: Workload, live: CpuLimit) -> str:
     if not isinstance(live, Bandwidth):
         return (
@@ -306,7 +302,8 @@ def _how_to_persist(workload: Workload, live: CpuLimit) -> str:
         if live.period_usec == DEFAULT_PERIOD_USEC
         else f" and CPUQuotaPeriodSec={live.period_usec}us"
     )
+    # As short as it can be: before systemd 240 only whole percentages are read.
     return (
-        f"to keep it, write CPUQuota={_written(live.percent)}%{period} into a drop-in of"
+        f"to keep it, write CPUQuota={format_number(live.percent, 2)}%{period} into a drop-in of"
         f" {workload.name} whose name sorts last, then systemctl daemon-reload"
     )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from quota_advisor.checks.wording import listed
 from quota_advisor.model.finding import Evidence
 from quota_advisor.model.lint import SameLimit
 from quota_advisor.model.manifest import DocumentNote, NoteKind
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Skip, Verdicts, check
-
-SHOWN_NAMES = 8
 
 
 @check(DocumentNote)
@@ -48,10 +47,8 @@ def uniform_limit(same: SameLimit, rule: Rule) -> Verdicts:
     count = len(same.names)
     if count < least:
         return
-    more = count - SHOWN_NAMES
-    names = ", ".join(same.names[:SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")
     yield Hit(
-        message=f"{count} workloads have the same CPU limit of {same.limit}: {names}",
+        message=f"{count} workloads have the same CPU limit of {same.limit}: {listed(same.names)}",
         location=same.first,
         evidence=(Evidence(label="workloads", value=count, unit="workloads", threshold=least),),
     )

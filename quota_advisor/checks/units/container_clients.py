@@ -10,18 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from quota_advisor.derive.container_commands import Client, clients, option
+from quota_advisor.derive.podman_options import INSIDE
 from quota_advisor.model.finding import Evidence, Recommendation, Severity
 from quota_advisor.model.unit import Assignment, Outcome, UnitConfig, standing
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Verdicts, check
-
-_INSIDE = ("split", "disabled")
-"""Modes of podman's --cgroups= that leave the container in the cgroup of the unit."""
+from quota_advisor.units import USEC_PER_SEC
 
 _OWN_LIMITS = {"CPUQuota": ("--cpus", "--cpu-quota"), "AllowedCPUs": ("--cpuset-cpus",)}
 """Keys of a unit with the options that set the same for a container."""
-
-_USEC_PER_CPU = 1_000_000
 
 
 @check(UnitConfig)
@@ -62,7 +59,7 @@ def _limits(config: UnitConfig) -> Iterator[Assignment]:
 
 def _is_outside(client: Client) -> bool:
     """Whether the container's cgroup is known to lie outside of the unit's."""
-    if client.program == "podman" and option(client.arguments, "--cgroups") in _INSIDE:
+    if client.program == "podman" and option(client.arguments, "--cgroups") in INSIDE:
         return False
     # A path, unlike a slice, may be the unit's own.
     parent = _parent(client)
@@ -122,7 +119,7 @@ def _limited(written: Assignment, client: Client, config: UnitConfig) -> str:
     """Return how the container itself gets the limit that was meant."""
     name, value = "cpuset-cpus", written.value
     if written.key == "CPUQuota" and isinstance(config.quota_per_sec_usec, int):
-        name, value = "cpus", f"{config.quota_per_sec_usec / _USEC_PER_CPU:g}"
+        name, value = "cpus", f"{config.quota_per_sec_usec / USEC_PER_SEC:g}"
     if "compose" in client.name:
         return f"write {name.replace('-cpus', '')}: {value} for the service in the compose file"
     if "kube" in client.verb:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 
-from quota_advisor.derive.podman_options import podman_options
+from quota_advisor.derive.cases import QuadletCase
 from quota_advisor.model.finding import Evidence, Recommendation, Severity
-from quota_advisor.model.manifest import QUADLET_SECTIONS, Quadlet
-from quota_advisor.model.unit import Assignment, Outcome, standing
+from quota_advisor.model.manifest import QUADLET_SECTIONS
+from quota_advisor.model.unit import Assignment, Outcome
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Skip, Verdicts, check
 
@@ -19,13 +19,12 @@ _TAKES_CPUS = ("Container", "Pod")
 
 _CPU_KEY = re.compile(r"(?i)cpu|allowedcpus|startupcpu")
 _SERVICE_LIMITS = ("CPUQuota", "CPUQuotaPeriodSec", "AllowedCPUs")
-INSIDE = ("split", "disabled")
-"""Cgroups modes that leave the container in the cgroup of the service."""
 
 
-@check(Quadlet)
-def quadlet_cpu_key(quadlet: Quadlet, _rule: Rule) -> Verdicts:
+@check(QuadletCase)
+def quadlet_cpu_key(case: QuadletCase, _rule: Rule) -> Verdicts:
     """Find CPU limits in quadlet files that do not reach the container."""
+    quadlet = case.quadlet
     for file in quadlet.files:
         for written in file.assignments:
             if written.section in QUADLET_SECTIONS and _CPU_KEY.match(written.key):
@@ -43,9 +42,8 @@ def quadlet_cpu_key(quadlet: Quadlet, _rule: Rule) -> Verdicts:
         kind = f"a .{quadlet.kind} file"
         yield Skip(f"where [Service] limits of {kind} apply depends on what it starts")
         return
-    mode = cgroups_mode(quadlet)
-    for written in limits if mode not in INSIDE else ():
-        yield _does_not_reach(written, mode)
+    for written in () if case.cpu.is_inside else limits:
+        yield _does_not_reach(written, case.cpu.cgroups_mode)
 
 
 def _unsupported(written: Assignment) -> Hit:
@@ -73,13 +71,6 @@ def _does_not_reach(written: Assignment, mode: str) -> Hit:
         location=written.value_location,
         evidence=(_as_written(written), Evidence(label="cgroups mode", value=mode)),
     )
-
-
-def cgroups_mode(quadlet: Quadlet) -> str:
-    """Return the mode that counts: arguments come last; quadlet's own default is split."""
-    chosen = standing(quadlet.files, "Container", "CgroupsMode")
-    mode = chosen[-1].value if chosen else "split"
-    return next((o.value for o in reversed(podman_options(quadlet, "--cgroups"))), mode)
 
 
 def _as_written(written: Assignment) -> Evidence:
