@@ -29,7 +29,7 @@ MODULES = {
     "QuotaCase": ("units.quotas",),
     "SameLimit": ("texts.documents",),
     "SuppressionUse": ("texts.suppressions",),
-    "UnitConfig": ("host.persistence", "units.container_clients", "units.unit_files"),
+    "UnitConfig": ("units.container_clients", "units.drop_ins", "units.unit_files"),
     "Workload": (
         "host.demand",
         "host.hierarchy",

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from quota_advisor.units import format_number
+
+if TYPE_CHECKING:
+    from decimal import Decimal
 
 SHOWN_NAMES = 8
 

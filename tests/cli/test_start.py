@@ -39,6 +39,21 @@ def test_lint_of_a_plain_manifest_needs_no_parser_and_no_host(tmp_path: Path) ->
     assert done.stderr.strip() == "[]"
 
 
+def test_lint_of_a_unit_file_needs_no_checks_of_hosts(tmp_path: Path) -> None:
+    unit = "[Service]\nCPUQuota=20%\nCPUQuotaPeriodSec=1s\nExecStart=/bin/true\n"
+    (tmp_path / "web.service").write_text(unit, encoding="utf-8")
+    live = [f"quota_advisor.{name}" for name in ("checks.host", "advise", "model.workload")]
+    code = (
+        "import sys; from quota_advisor.cli import run; run(['lint', sys.argv[1]]);"
+        f"print([m for m in {live!r} if m in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)], check=True, capture_output=True, text=True
+    )
+    assert "period-lengthened" in done.stdout
+    assert done.stderr.strip() == "[]"
+
+
 def test_auditing_a_host_never_imports_kubernetes() -> None:
     code = (
         "import sys; from quota_advisor.cli import run;"

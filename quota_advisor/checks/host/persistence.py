@@ -11,7 +11,6 @@ from quota_advisor.derive.running_quota import kernel_scaling, quota_location
 from quota_advisor.model.cgroup import CgroupFacts
 from quota_advisor.model.finding import Evidence, Recommendation
 from quota_advisor.model.limit import DEFAULT_PERIOD_USEC, Bandwidth, CpuLimit, Missing, Unlimited
-from quota_advisor.model.source import Location
 from quota_advisor.model.unit import UnitConfig, UnitProperties
 from quota_advisor.model.workload import Workload
 from quota_advisor.rulebook.catalogue import Rule
@@ -19,8 +18,6 @@ from quota_advisor.rulebook.engine import Hit, Verdicts, check
 from quota_advisor.units import format_number
 
 REALTIME_POLICIES = ("fifo", "rr")
-VENDOR = ("/usr/", "/lib/")
-QUOTA_KEYS = ("CPUQuota", "CPUQuotaPeriodSec")
 
 
 @check(Workload)
@@ -101,34 +98,6 @@ def reload_pending(workload: Workload, _rule: Rule) -> Verdicts:
     )
 
 
-@check(UnitConfig)
-def drop_in_overridden(config: UnitConfig, _rule: Rule) -> Verdicts:
-    """Find a quota in one drop-in that another drop-in makes void."""
-    fragment = config.fragment.path if not isinstance(config.fragment, Missing) else ""
-    for judged in config.judged:
-        loser, winner = judged.assignment, judged.overridden_by
-        if winner is None or loser.key not in QUOTA_KEYS or loser.value == winner.value:
-            continue
-        if loser.location.file in (winner.location.file, fragment):
-            continue
-        if _is_default_of(config.name, loser.location.file, winner.location.file):
-            continue
-        yield Hit(
-            message=(
-                f"{loser.key}={loser.value} never applies: {winner.location.file} sets"
-                f" {winner.key}={winner.value}, and drop-ins apply in the order of their file"
-                " names whatever their directory"
-            ),
-            location=loser.value_location,
-            evidence=(
-                Evidence(
-                    label="in force",
-                    value=f"{winner.location.file}:{winner.location.line}",
-                ),
-            ),
-        )
-
-
 @check(Workload)
 def runtime_only_quota(workload: Workload, _rule: Rule) -> Verdicts:
     """Find a quota that only a file under /run sets: the next boot forgets it."""
@@ -154,23 +123,6 @@ def runtime_only_quota(workload: Workload, _rule: Rule) -> Verdicts:
     )
 
 
-@check(UnitConfig)
-def runtime_shadowed(config: UnitConfig, _rule: Rule) -> Verdicts:
-    """Find a set-property --runtime file that an older persistent one of its name hides."""
-    for hidden in config.hidden:
-        runtime = hidden.path.startswith("/run/") or "/systemd/user.control/" in hidden.path
-        if not runtime or not posixpath.basename(hidden.path).startswith("50-CPU"):
-            continue
-        yield Hit(
-            message=(
-                f"{hidden.path} has no effect: {hidden.hidden_by} has the same name and comes"
-                " first, so the runtime change is undone by the next daemon-reload"
-            ),
-            location=Location(file=hidden.path, line=1, column=1),
-            evidence=(Evidence(label="hidden by", value=hidden.hidden_by),),
-        )
-
-
 def _same(workload: Workload, live: CpuLimit, wanted: CpuLimit, rule: Rule) -> bool:
     """Whether live and wanted limit agree, with the slack that container engines need.
 
@@ -185,18 +137,6 @@ def _same(workload: Workload, live: CpuLimit, wanted: CpuLimit, rule: Rule) -> b
     # Two integer divisions, systemd's and ours, may differ by one microsecond per period.
     drift_usec = abs(live.quota_usec - wanted.quota_usec)
     return drift_usec <= 1 and live.period_usec == wanted.period_usec
-
-
-def _is_default_of(unit: str, loser: str, winner: str) -> bool:
-    """Whether a drop-in is there to be overridden by that other one.
-
-    So it is for a file of the vendor against one of the administrator, and for a drop-in of all
-    units of a type, a template or a prefix against one of the unit itself.
-    """
-    if loser.startswith(VENDOR) and not winner.startswith(VENDOR):
-        return True
-    own = f"/{unit}.d/"
-    return own in winner and own not in loser
 
 
 def _is_container(workload: Workload) -> bool:
