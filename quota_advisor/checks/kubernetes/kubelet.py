@@ -6,7 +6,6 @@ Source: kubernetes ``pkg/kubelet/apis/config/validation``, ``pkg/kubelet/cm/cpum
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
@@ -18,6 +17,7 @@ from quota_advisor.documents.kubernetes.cpu_manager import (
     KNOWN_OPTIONS,
     REFUSED_PAIRS,
 )
+from quota_advisor.documents.kubernetes.duration import parse_duration
 from quota_advisor.model.finding import Evidence, Recommendation, Severity
 from quota_advisor.model.limit import DEFAULT_PERIOD_USEC, MAX_PERIOD_USEC, MIN_QUOTA_USEC
 from quota_advisor.model.manifest import KubeletConfig, Scalar
@@ -35,18 +35,6 @@ _TRUE = frozenset(("1", "t", "T", "true", "TRUE", "True", "yes", "Yes", "YES", "
 _FALSE = frozenset(
     ("0", "f", "F", "false", "FALSE", "False", "no", "No", "NO", "off", "Off", "OFF")
 )
-
-_DURATION_UNIT_USEC = {
-    "ns": 0.001,
-    "us": 1,
-    "µs": 1,
-    "μs": 1,
-    "ms": 1_000,
-    "s": 1_000_000,
-    "m": 60_000_000,
-    "h": 3_600_000_000,
-}
-_DURATION_PART = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)")
 
 
 @check(KubeletConfig)
@@ -80,7 +68,7 @@ def cfs_period_needs_gate(config: KubeletConfig, _rule: Rule) -> Verdicts:
     written = config.settings.get("cpuCFSQuotaPeriod")
     if written is None:
         return
-    usec = _duration_usec(written.text)
+    usec = parse_duration(written.text)
     if usec is None:
         problem = f"cpuCFSQuotaPeriod {written.text!r} is no duration such as 100ms"
         yield _hit(config, written, f"{problem}: the kubelet does not start", "remove the key")
@@ -277,17 +265,3 @@ def _gate(config: KubeletConfig, name: str) -> bool | None:
 
 def _is_on(value: Scalar | None) -> bool:
     return value is not None and value.text in _TRUE
-
-
-def _duration_usec(text: str) -> float | None:
-    """Return a duration as Go reads it, in microseconds; None for none."""
-    if text == "0":
-        return 0
-    position, total = 0, 0.0
-    while position < len(text):
-        match = _DURATION_PART.match(text, position)
-        if match is None:
-            return None
-        total += float(match[1]) * _DURATION_UNIT_USEC[match[2]]
-        position = match.end()
-    return total if text else None
