@@ -13,6 +13,10 @@ MAX_MILLICORES = 10**12
 """More than any cluster has; the API holds larger amounts, and nobody means one."""
 
 
+# A repository repeats a few dozen amounts in thousands of places: what a text means, which nothing
+# else decides, is kept for the process.
+_SPELLINGS = 4096
+
 _OTHER_BASE = re.compile(r"[+-]?0[xXoObB]?[0-9a-fA-F_]+")
 _BASES = {"0x": "hexadecimal", "0b": "binary", "0o": "octal"}
 _LARGE_SUFFIX = re.compile(r".*[0-9.]([kMGTPE]i?|[KMGTPE]i)")
@@ -25,7 +29,7 @@ class Misread(NamedTuple):
     because: str
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=_SPELLINGS)
 def misread_amount(text: str, plain: bool, most_millicores: int) -> Misread | None:  # noqa: FBT001
     """Return how an amount can be misread, None where it cannot.
 
@@ -67,13 +71,13 @@ def memory_amount(scalar: Scalar) -> int | None:
     return _memory(scalar.text, scalar.plain)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=_SPELLINGS)
 def _memory(text: str, plain: bool) -> int | None:  # noqa: FBT001 - it is the cache's key
     quantity = parse_cpu(Scalar(text, plain, 0, 0))
     return quantity.nanocores if isinstance(quantity, CpuQuantity) else None
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=_SPELLINGS)
 def _cpu(text: str, plain: bool) -> int | str | None:  # noqa: FBT001 - it is the cache's key
     quantity = parse_cpu(Scalar(text, plain, 0, 0))
     if isinstance(quantity, InvalidQuantity):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -145,7 +146,8 @@ class PodCpu:
     @derived
     def unsure_range(self) -> LimitRange | None:
         """A LimitRange that fills in what containers do not state if it is of their namespace."""
-        return _with_defaults(self.pod, self.context, sure=False)
+        ranges = self.context.limit_ranges
+        return _with_defaults(self.pod, ranges, sure=False) if ranges else None
 
     @derived
     def written_limits(self) -> tuple[WrittenLimit, ...]:
@@ -243,7 +245,8 @@ class PodCpu:
 def derive_pod_cpu(pod: Pod, context: LintContext) -> PodCpu:
     """Return what a pod's containers ask of the CPU."""
     bad: list[BadAmount] = []
-    limit_range = _with_defaults(pod, context, sure=True)
+    ranges = context.limit_ranges
+    limit_range = _with_defaults(pod, ranges, sure=True) if ranges else None
     stanza = pod.resources
     pod_limit = pod_request = None
     if stanza.limits or stanza.requests:
@@ -264,13 +267,15 @@ def label(container: Container) -> str:
     return f"{CONTAINER_WORDS[container.role]} {container.name!r}"
 
 
-def _with_defaults(pod: Pod, context: LintContext, *, sure: bool) -> LimitRange | None:
+def _with_defaults(
+    pod: Pod, by_namespace: Mapping[str, Sequence[LimitRange]], *, sure: bool
+) -> LimitRange | None:
     """Return the LimitRange that fills in, with what another one adds to it: all of them do."""
-    if not context.limit_ranges or pod.partial:
+    if pod.partial:
         return None  # what a patch does not say may stand elsewhere
     ranges = [
         limit_range
-        for limit_range in settings_for(pod, context.limit_ranges)
+        for limit_range in settings_for(pod, by_namespace)
         if is_sure(pod, limit_range) is sure
     ]
     limits = next((r for r in ranges if r.default_limit is not None), None)

@@ -17,10 +17,8 @@ def binding_limit(workload: Workload) -> Bandwidth | None:
     A quota of all CPUs at hand still shows throttled periods, each of microseconds: the kernel
     accounts at ticks. Their number says nothing.
     """
-    limit, cpus = workload.limit, workload.cpus_available
-    if not isinstance(limit, Bandwidth) or 0 < cpus <= limit.cores:
-        return None
-    return limit
+    limit = workload.limit
+    return limit if isinstance(limit, Bandwidth) and workload.can_spend(limit) else None
 
 
 def active_usec(window: CounterWindow, limit: Bandwidth) -> int | Missing:

@@ -104,6 +104,10 @@ class Workload:
             return len(online & set(told)) or len(told)
         return len(online)
 
+    def can_spend(self, limit: Bandwidth) -> bool:
+        """Whether its CPUs are enough to spend a limit; yes where none are known."""
+        return not 0 < self.cpus_available <= limit.cores
+
     @property
     def restart(self) -> str:
         """``Restart=`` as the manager, or else the files, say; empty where neither does."""

@@ -118,7 +118,7 @@ def quota_exceeds_host(workload: Workload, _rule: Rule) -> Verdicts:
     limit = workload.limit if isinstance(workload.limit, Bandwidth) else workload.configured
     cpus = workload.cpus_available
     # No CPUs are known of an image: nothing runs there.
-    if not isinstance(limit, Bandwidth) or not 0 < cpus <= limit.cores:
+    if not isinstance(limit, Bandwidth) or workload.can_spend(limit):
         return
     yield Hit(
         message=(f"quota of {limit.cores:.4g} cores on {cpus} available CPUs limits nothing"),
