@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from quota_advisor.advise.decide import decide
 from quota_advisor.checks import plan
-from quota_advisor.derive.running_quota import RunningQuota
+from quota_advisor.derive.host.running_quota import RunningQuota
 from quota_advisor.model.advice import Advice
 from quota_advisor.model.host import HostFacts
 from quota_advisor.model.report import Report

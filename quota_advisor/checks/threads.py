@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from quota_advisor.derive.qos import MILLI, kubelet_limit
+from quota_advisor.derive.kubernetes.qos import MILLI, kubelet_limit
 from quota_advisor.derive.thread_counts import Kind, ThreadCount, allowed_count
 from quota_advisor.model.finding import Recommendation
 from quota_advisor.rulebook.catalogue import Rule

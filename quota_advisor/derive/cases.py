@@ -16,8 +16,8 @@ from quota_advisor.model.manifest import ComposeService, Pod, Quadlet
 
 if TYPE_CHECKING:
     from quota_advisor.derive.compose_cpu import ComposeCpu
-    from quota_advisor.derive.pod_cpu import PodCpu
-    from quota_advisor.derive.quadlet_cpu import QuadletCpu
+    from quota_advisor.derive.kubernetes.pod_cpu import PodCpu
+    from quota_advisor.derive.units.quadlet_cpu import QuadletCpu
 
 
 @dataclass(eq=False)
@@ -35,7 +35,7 @@ class PodCase:
     @derived
     def cpu(self) -> PodCpu:
         """What its containers ask of the CPU."""
-        from quota_advisor.derive.pod_cpu import derive_pod_cpu  # noqa: PLC0415
+        from quota_advisor.derive.kubernetes.pod_cpu import derive_pod_cpu  # noqa: PLC0415
 
         return derive_pod_cpu(self.pod, self.context)
 
@@ -74,6 +74,6 @@ class QuadletCase:
     @derived
     def cpu(self) -> QuadletCpu:
         """What it says of CPU."""
-        from quota_advisor.derive.quadlet_cpu import derive_quadlet_cpu  # noqa: PLC0415
+        from quota_advisor.derive.units.quadlet_cpu import derive_quadlet_cpu  # noqa: PLC0415
 
         return derive_quadlet_cpu(self.quadlet)

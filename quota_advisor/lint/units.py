@@ -8,7 +8,7 @@ from quota_advisor.checkout.inputs import FileKind, InputFile, read_input, reaso
 from quota_advisor.checkout.quadlets import merge_quadlets
 from quota_advisor.checkout.units import merge_units, slices_above
 from quota_advisor.derive.cases import QuadletCase
-from quota_advisor.derive.planned_quota import PlannedQuota
+from quota_advisor.derive.units.planned_quota import PlannedQuota
 from quota_advisor.documents.systemd.unit_file import parse_unit_file
 from quota_advisor.lint.judge import Judge
 from quota_advisor.lint.outcome import Outcome, Tally, extend

@@ -91,7 +91,7 @@ class Resources(NamedTuple):
     """A ``resources`` stanza.
 
     Attributes:
-        requests: As written; defaulting from limits is left to :mod:`quota_advisor.derive.pod_cpu`.
+        requests: As written; defaults from limits are applied by :class:`PodCpu` of ``derive``.
         limits: As written.
         place: Of the stanza, or of what holds it where there is none.
         present: Whether there is a stanza at all.

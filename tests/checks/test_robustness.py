@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from quota_advisor import checks
 from quota_advisor.checkout.quadlets import merge_quadlets
 from quota_advisor.derive.cases import ComposeCase, PodCase, QuadletCase
-from quota_advisor.derive.planned_quota import PlannedQuota
+from quota_advisor.derive.units.planned_quota import PlannedQuota
 from quota_advisor.documents.reader import Document, read_manifest
 from quota_advisor.documents.systemd.merge import merge_unit
 from quota_advisor.documents.systemd.unit_file import parse_unit_file

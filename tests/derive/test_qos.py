@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quota_advisor.derive.qos import (
+from quota_advisor.derive.kubernetes.qos import (
     Need,
     QosClass,
     guarantee_gaps,

@@ -8,7 +8,7 @@ import pytest
 
 from quota_advisor.checkout.quadlets import merge_quadlets
 from quota_advisor.derive.cases import QuadletCase
-from quota_advisor.derive.quadlet_cpu import QuadletCpu, written_at
+from quota_advisor.derive.units.quadlet_cpu import QuadletCpu, written_at
 from quota_advisor.documents.systemd.unit_file import parse_unit_file
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from quota_advisor import checks
-from quota_advisor.derive.planned_quota import PlannedQuota
 from quota_advisor.derive.thread_counts import Kind
+from quota_advisor.derive.units.planned_quota import PlannedQuota
 from quota_advisor.documents.systemd.merge import merge_unit
 from quota_advisor.documents.systemd.unit_file import parse_unit_file
 from quota_advisor.model.finding import Finding

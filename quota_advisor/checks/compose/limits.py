@@ -10,7 +10,7 @@ from quota_advisor.checks.compose.places import elsewhere
 from quota_advisor.checks.wording import cpus_text, number_text
 from quota_advisor.derive.cases import ComposeCase
 from quota_advisor.derive.compose_cpu import ComposeCpu
-from quota_advisor.derive.qos import MILLI
+from quota_advisor.derive.kubernetes.qos import MILLI
 from quota_advisor.documents.compose.values import LIMIT, RESERVATION
 from quota_advisor.model.finding import Evidence, Recommendation, Severity
 from quota_advisor.model.manifest import ComposeService

@@ -8,7 +8,7 @@ from quota_advisor.advise.formula import HEADROOM_FACTOR, MIN_WINDOWS, suffices,
 from quota_advisor.checks.evidence import limit_evidence
 from quota_advisor.checks.host.evidence import limit_source, quota_advice
 from quota_advisor.checks.wording import listed
-from quota_advisor.derive.running_quota import quota_location
+from quota_advisor.derive.host.running_quota import quota_location
 from quota_advisor.model.cgroup import Demand
 from quota_advisor.model.finding import Evidence, Recommendation
 from quota_advisor.model.limit import Bandwidth, Missing

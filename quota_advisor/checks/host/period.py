@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from quota_advisor.checks.evidence import limit_evidence, ratio_of_enough
 from quota_advisor.checks.host.evidence import limit_source, ratio_evidence
-from quota_advisor.derive.running_quota import kernel_scaling, period_location, quota_location
-from quota_advisor.derive.throttling import binding_limit
+from quota_advisor.derive.host.running_quota import kernel_scaling, period_location, quota_location
+from quota_advisor.derive.host.throttling import binding_limit
 from quota_advisor.model.finding import Evidence, Recommendation
 from quota_advisor.model.limit import (
     DEFAULT_PERIOD_USEC,

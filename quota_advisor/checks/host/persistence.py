@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from quota_advisor.checks.evidence import limit_evidence
 from quota_advisor.checks.host.evidence import limit_source
-from quota_advisor.derive.running_quota import kernel_scaling, quota_location
+from quota_advisor.derive.host.running_quota import kernel_scaling, quota_location
 from quota_advisor.model.cgroup import CgroupFacts
 from quota_advisor.model.finding import Evidence, Recommendation
 from quota_advisor.model.limit import DEFAULT_PERIOD_USEC, Bandwidth, CpuLimit, Missing, Unlimited

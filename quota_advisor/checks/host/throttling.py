@@ -14,8 +14,8 @@ from quota_advisor.checks.host.evidence import (
     ruled_out,
     throttle_evidence,
 )
-from quota_advisor.derive.running_quota import quota_location
-from quota_advisor.derive.throttling import (
+from quota_advisor.derive.host.running_quota import quota_location
+from quota_advisor.derive.host.throttling import (
     active_usec,
     binding_limit,
     is_leaf,

@@ -12,15 +12,11 @@ from quota_advisor.checks.kubernetes.wording import (
     cpus_text,
     may_be_supplied,
 )
-from quota_advisor.derive.amounts import cpu_amount
 from quota_advisor.derive.cases import PodCase
-from quota_advisor.derive.namespaces import is_sure, settings_for
-from quota_advisor.derive.pod_certainty import (
-    has_pod_level_cpu,
-    is_unknown,
-)
-from quota_advisor.derive.pod_cpu import ContainerCpu, PodCpu
-from quota_advisor.derive.qos import MILLI
+from quota_advisor.derive.kubernetes.amounts import cpu_amount
+from quota_advisor.derive.kubernetes.namespaces import is_sure, settings_for
+from quota_advisor.derive.kubernetes.pod_cpu import ContainerCpu, PodCpu
+from quota_advisor.derive.kubernetes.qos import MILLI
 from quota_advisor.model.finding import Evidence, Severity
 from quota_advisor.model.manifest import LimitRange, ResourceQuota, Scalar
 from quota_advisor.rulebook.catalogue import Rule
@@ -44,7 +40,7 @@ def resource_quota_needs_limit(case: PodCase, _rule: Rule) -> Verdicts:
                 stated = cpu.states_limit if what == "limit" else cpu.request is not None
                 if not stated and pod.unsure_range is not None:
                     yield may_be_supplied(cpu.label, pod.unsure_range)
-                elif not stated and not is_unknown(pod, cpu):
+                elif not stated and not pod.is_unknown(cpu):
                     text = f"{cpu.label} states no CPU {what}, and {_name(quota)} counts {resource}"
                     yield _refused(pod, quota, text, None, cpu)
 
@@ -144,7 +140,7 @@ def _out_of_bounds(limit_range: LimitRange, cpu: ContainerCpu) -> Iterator[_Foun
 def _pod_out_of_bounds(limit_range: LimitRange, pod: PodCpu) -> Verdicts:
     """Yield what of the pod as a whole is out of bounds; nothing stated is refused as well."""
     least, most = _bound(limit_range.pod_least), _bound(limit_range.pod_most)
-    if (least is None and most is None) or any(is_unknown(pod, cpu) for cpu in pod.containers):
+    if (least is None and most is None) or any(pod.is_unknown(cpu) for cpu in pod.containers):
         return
     if pod.unsure_range is not None and not all(map(_states_both, pod.containers)):
         yield may_be_supplied("containers", pod.unsure_range)
@@ -186,7 +182,7 @@ class _Sum(NamedTuple):
     @classmethod
     def of_requests(cls, pod: PodCpu) -> _Sum:
         own = any(cpu.request is not None for cpu in pod.containers)
-        return cls("request", pod.total_request, has_pod_level_cpu(pod) or own)
+        return cls("request", pod.total_request, pod.has_pod_level_cpu or own)
 
 
 def _states_both(cpu: ContainerCpu) -> bool:

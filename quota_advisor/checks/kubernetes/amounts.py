@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from quota_advisor.checks.kubernetes.wording import cpu_evidence, cpu_text, cpus_text, owner
-from quota_advisor.derive.amounts import memory_amount, misread_amount
 from quota_advisor.derive.cases import PodCase
-from quota_advisor.derive.pod_cpu import ContainerCpu
-from quota_advisor.derive.qos import (
+from quota_advisor.derive.kubernetes.amounts import memory_amount, misread_amount
+from quota_advisor.derive.kubernetes.pod_cpu import ContainerCpu
+from quota_advisor.derive.kubernetes.qos import (
     MILLI,
     SMALLEST_MILLICORES,
     kubelet_limit,

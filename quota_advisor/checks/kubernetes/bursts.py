@@ -10,9 +10,9 @@ from typing import NamedTuple
 from quota_advisor.checks.kubernetes.wording import cpu_evidence, cpu_text
 from quota_advisor.checks.threads import busy_text
 from quota_advisor.derive.cases import PodCase
-from quota_advisor.derive.ignorant_runtimes import ignorant_runtime
-from quota_advisor.derive.pod_cpu import ContainerCpu, PodCpu
-from quota_advisor.derive.qos import (
+from quota_advisor.derive.kubernetes.ignorant_runtimes import ignorant_runtime
+from quota_advisor.derive.kubernetes.pod_cpu import ContainerCpu, PodCpu
+from quota_advisor.derive.kubernetes.qos import (
     MILLI,
     SMALLEST_MILLICORES,
     QosClass,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from quota_advisor.checks.kubernetes.wording import cpu_evidence, cpu_text
 from quota_advisor.derive.cases import PodCase
-from quota_advisor.derive.pod_cpu import ContainerCpu, PodCpu
-from quota_advisor.derive.qos import (
+from quota_advisor.derive.kubernetes.pod_cpu import ContainerCpu, PodCpu
+from quota_advisor.derive.kubernetes.qos import (
     MILLI,
     QosClass,
     is_whole,

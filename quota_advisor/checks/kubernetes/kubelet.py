@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from quota_advisor.derive.amounts import cpu_amount
+from quota_advisor.derive.kubernetes.amounts import cpu_amount
 from quota_advisor.documents.kubernetes.cpu_manager import (
     ALPHA_OPTIONS,
     BY_SOCKET,

@@ -12,14 +12,9 @@ from quota_advisor.checks.kubernetes.wording import (
     may_be_supplied,
     owner,
 )
-from quota_advisor.derive.amounts import cpu_amount
 from quota_advisor.derive.cases import PodCase
-from quota_advisor.derive.pod_certainty import (
-    has_pod_level_cpu,
-    is_harmless,
-    is_unknown,
-)
-from quota_advisor.derive.pod_cpu import ContainerCpu, PodCpu
+from quota_advisor.derive.kubernetes.amounts import cpu_amount
+from quota_advisor.derive.kubernetes.pod_cpu import ContainerCpu, PodCpu, is_harmless
 from quota_advisor.model.finding import Evidence, Recommendation, Severity
 from quota_advisor.model.lint import LimitsPolicy
 from quota_advisor.model.manifest import LimitRange, Role
@@ -38,7 +33,7 @@ def cpu_limit_missing(case: PodCase, _rule: Rule) -> Verdicts:
     if pod.pod.windows or pod.pod.partial or pod.pod_limit is not None:
         return
     for cpu in pod.containers:
-        if cpu.limit is not None or is_unknown(pod, cpu):
+        if cpu.limit is not None or pod.is_unknown(cpu):
             continue
         if pod.unsure_range is not None and cpu.limit_at is None:
             yield may_be_supplied(cpu.label, pod.unsure_range)
@@ -79,9 +74,9 @@ def cpu_request_missing(case: PodCase, _rule: Rule) -> Verdicts:
     for cpu in pod.containers:
         if cpu.request is not None or not cpu.runs_all_the_time:
             continue
-        if pod.pod.windows or pod.pod.partial or has_pod_level_cpu(pod):
+        if pod.pod.windows or pod.pod.partial or pod.has_pod_level_cpu:
             return
-        if is_unknown(pod, cpu):
+        if pod.is_unknown(cpu):
             continue
         if pod.unsure_range is not None:
             yield may_be_supplied(cpu.label, pod.unsure_range)

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 from quota_advisor.checks.kubernetes.wording import cpu_evidence, cpu_text, may_be_supplied
 from quota_advisor.checks.threads import busy_text, fewer_threads, too_many
-from quota_advisor.derive.amounts import cpu_amount
 from quota_advisor.derive.cases import PodCase
-from quota_advisor.derive.ignorant_runtimes import ignorant_runtime
-from quota_advisor.derive.pod_cpu import ContainerCpu, PodCpu, label
-from quota_advisor.derive.qos import (
+from quota_advisor.derive.kubernetes.amounts import cpu_amount
+from quota_advisor.derive.kubernetes.ignorant_runtimes import ignorant_runtime
+from quota_advisor.derive.kubernetes.pod_cpu import ContainerCpu, PodCpu, label
+from quota_advisor.derive.kubernetes.qos import (
     MILLI,
 )
 from quota_advisor.derive.thread_counts import COUNT_VARIABLES

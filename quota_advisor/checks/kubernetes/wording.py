@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from quota_advisor.derive.namespaces import is_sure
-from quota_advisor.derive.pod_cpu import ContainerCpu
-from quota_advisor.derive.qos import MILLI
+from quota_advisor.derive.kubernetes.namespaces import is_sure
+from quota_advisor.derive.kubernetes.pod_cpu import ContainerCpu
+from quota_advisor.derive.kubernetes.qos import MILLI
 from quota_advisor.model.finding import Evidence
 from quota_advisor.model.manifest import LimitRange, Pod, ResourceQuota
 from quota_advisor.rulebook.engine import Skip

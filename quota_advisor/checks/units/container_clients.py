@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from quota_advisor.derive.container_commands import Client, clients, option
-from quota_advisor.derive.podman_options import INSIDE
+from quota_advisor.derive.units.container_commands import Client, clients, option
+from quota_advisor.derive.units.podman_options import INSIDE
 from quota_advisor.model.finding import Evidence, Recommendation, Severity
 from quota_advisor.model.unit import Assignment, Outcome, UnitConfig, standing
 from quota_advisor.rulebook.catalogue import Rule

@@ -14,9 +14,9 @@ from decimal import Decimal
 from quota_advisor.checks.threads import busy_text, fewer_threads, too_many
 from quota_advisor.checks.wording import cpus_text, number_text
 from quota_advisor.derive.cases import QuadletCase
-from quota_advisor.derive.podman_options import PodmanOption
-from quota_advisor.derive.qos import MILLI
-from quota_advisor.derive.quadlet_cpu import USEC_OPTIONS, OwnLimit, written_at
+from quota_advisor.derive.kubernetes.qos import MILLI
+from quota_advisor.derive.units.podman_options import PodmanOption
+from quota_advisor.derive.units.quadlet_cpu import USEC_OPTIONS, OwnLimit, written_at
 from quota_advisor.documents.compose.values import INTEGER, NUMBER
 from quota_advisor.model.finding import Evidence, Recommendation, Severity
 from quota_advisor.model.source import Location

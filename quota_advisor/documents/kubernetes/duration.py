@@ -1,4 +1,4 @@
-"""Durations as Go reads them, which kubelet configuration is written in.
+"""Durations as Go reads them, which kubelet configuration has.
 
 Source: Go ``time.ParseDuration``.
 """

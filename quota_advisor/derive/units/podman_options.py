@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from quota_advisor.derive.container_commands import options
+from quota_advisor.derive.units.container_commands import options
 from quota_advisor.documents.systemd.command_lines import split_words
 from quota_advisor.model.manifest import Quadlet
 from quota_advisor.model.source import Location

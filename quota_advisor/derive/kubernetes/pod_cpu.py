@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from quota_advisor.derive.amounts import cpu_amount, memory_amount
-from quota_advisor.derive.lazy import derived
-from quota_advisor.derive.namespaces import is_sure, settings_for
-from quota_advisor.derive.qos import (
+from quota_advisor.derive.kubernetes.amounts import cpu_amount, memory_amount
+from quota_advisor.derive.kubernetes.namespaces import is_sure, settings_for
+from quota_advisor.derive.kubernetes.qos import (
     MILLI,
     Need,
     QosClass,
@@ -18,6 +17,7 @@ from quota_advisor.derive.qos import (
     most_millicores,
     qos_class,
 )
+from quota_advisor.derive.lazy import derived
 from quota_advisor.derive.thread_counts import ThreadCount, thread_counts
 from quota_advisor.model.lint import LintContext
 from quota_advisor.model.manifest import (
@@ -28,6 +28,7 @@ from quota_advisor.model.manifest import (
     Resources,
     Role,
     Scalar,
+    WrongShape,
 )
 from quota_advisor.model.source import Location
 from quota_advisor.sim.stall import Stall, worst_stall
@@ -38,6 +39,9 @@ CONTAINER_WORDS = {
     Role.SIDECAR: "sidecar",
     Role.EPHEMERAL: "ephemeral container",
 }
+
+
+_MAY_BE_EMPTY = (".resources", ".limits", ".requests")
 
 
 class BadAmount(NamedTuple):
@@ -216,6 +220,19 @@ class PodCpu:
         """What keeps the pod from the class Guaranteed."""
         return tuple(guarantee_gaps(self.needs, self.pod_need))
 
+    @property
+    def has_pod_level_cpu(self) -> bool:
+        """Whether the pod as a whole has a request, its own or from its limit."""
+        return self.pod_request is not None or self.pod_limit is not None
+
+    def is_unknown(self, cpu: ContainerCpu) -> bool:
+        """Whether something stands there that cannot be read, which other rules tell."""
+        path = f"{cpu.container.path}.resources"
+        for wrong in self.pod.wrong_shapes:
+            if wrong.path.startswith(path) and not is_harmless(wrong):
+                return True
+        return any(bad.at in (cpu.limit_at, cpu.request_at) for bad in self.bad)
+
     def cap_at(self, cpu: ContainerCpu) -> Scalar | None:
         """Return where the tighter one of a container's own limit and the pod's is written."""
         is_pods = self.pod_limit is not None and cpu.limit != cpu.cap
@@ -258,6 +275,11 @@ def derive_pod_cpu(pod: Pod, context: LintContext) -> PodCpu:
         if container.role is not Role.EPHEMERAL
     )
     return PodCpu(pod, context, limit_range, containers, pod_request, pod_limit, tuple(bad))
+
+
+def is_harmless(wrong: WrongShape) -> bool:
+    """Whether the API takes an empty key for one that is not there."""
+    return wrong.found == "nothing" and wrong.path.endswith(_MAY_BE_EMPTY)
 
 
 def label(container: Container) -> str:

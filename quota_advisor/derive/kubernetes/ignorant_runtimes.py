@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from quota_advisor.derive.qos import MILLI
+from quota_advisor.derive.kubernetes.qos import MILLI
 from quota_advisor.derive.thread_counts import JAVA_VARIABLES, ThreadCount
 from quota_advisor.model.manifest import Container, Scalar
 

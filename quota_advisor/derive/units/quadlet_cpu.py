@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import NamedTuple, Self
 
 from quota_advisor.derive.lazy import derived
-from quota_advisor.derive.podman_options import INSIDE, PodmanOption, place, podman_options
 from quota_advisor.derive.thread_counts import ThreadCount, thread_counts
+from quota_advisor.derive.units.podman_options import INSIDE, PodmanOption, place, podman_options
 from quota_advisor.documents.compose.values import INTEGER, NUMBER
 from quota_advisor.documents.systemd.command_lines import split_words
 from quota_advisor.model.limit import DEFAULT_PERIOD_USEC, Bandwidth

@@ -1,0 +1,1 @@
+"""What rules about unit files and quadlets look at."""
