@@ -127,7 +127,11 @@ def test_a_limit_further_up_says_nothing_about_this_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "window", [Missing(reason="not read"), WindowCase(throttled_periods=Missing(reason="not read"))]
+    "window",
+    [
+        Missing(reason="not read"),
+        WindowCase(periods=600, throttled_periods=Missing(reason="not read")),
+    ],
 )
 def test_who_held_it_back_must_be_known_to_keep_a_quota(window: WindowCase | Missing) -> None:
     advice = advised(group(100, 0.02, censored_windows=5, window=window))

@@ -45,16 +45,13 @@ class HostRoot:
 
     Args:
         directory: ``/`` for the running host.
-
-    Raises:
-        OSError: There is no such directory.
     """
 
     def __init__(self, directory: Path) -> None:
         self._prefix = "" if directory == Path("/") else str(directory.resolve())
         # Held as long as this object lives: sockets are connected to by these handles.
         self._handles: list[int] = []
-        self._top = -1 if self.live else self._hold(os.open(self._prefix, _NAME | os.O_DIRECTORY))
+        self._top: int | None = None
 
     def __del__(self) -> None:
         for handle in getattr(self, "_handles", ()):
@@ -73,6 +70,8 @@ class HostRoot:
         """
         if self.live:
             return os.open(path, flags)
+        if self._top is None:
+            self._top = self._hold(os.open(self._prefix, _NAME | os.O_DIRECTORY))
         return open_beneath(self._top, path, flags)
 
     @contextmanager
