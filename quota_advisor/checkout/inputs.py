@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from quota_advisor.checkout.ignored import IgnoreFiles, Patterns
+from quota_advisor.model.manifest import QUADLET_SECTIONS
 from quota_advisor.model.problem import Problem
+from quota_advisor.model.unit_kind import UNIT_SECTIONS
 
 MAX_FILE_BYTES = 1 << 30
 """More is not read: no file under version control that people write comes near it."""
@@ -29,17 +31,17 @@ MAX_UNIT_BYTES = 4 << 20
 
 STDIN = "-"
 
-_UNIT_TYPES = "service|slice|scope|socket|mount|swap"
+_UNIT_TYPES = "|".join(UNIT_SECTIONS)
 _UNIT = re.compile(rf"[^/]+\.(?:{_UNIT_TYPES})")
 _DROP_IN_DIRECTORY = re.compile(rf"(?:[^/]+\.)?(?:{_UNIT_TYPES})\.d")
-_QUADLET = re.compile(r"[^/]+\.(?:container|pod|kube|volume|network|build|image)")
-_QUADLET_DIRECTORY = re.compile(r"(?:[^/]+\.)?(?:container|pod|kube|volume|network|build|image)\.d")
+_QUADLET_TYPES = "|".join(QUADLET_SECTIONS).lower()
+_QUADLET = re.compile(rf"[^/]+\.(?:{_QUADLET_TYPES})")
+_QUADLET_DIRECTORY = re.compile(rf"(?:[^/]+\.)?(?:{_QUADLET_TYPES})\.d")
 _KUBELET_DIRECTORY = re.compile(r"(?:.*/)?(?:[^/]*kubelet[^/]*|kubelet/[^/]+)\.d")
 _MANIFEST_SUFFIXES = (".yaml", ".yml", ".json")
 _SECTION = re.compile(
     rb"(?:[ \t]*(?:[#;][^\n]*)?\r?\n)*[ \t]*\[([A-Za-z][A-Za-z0-9-]*)\][ \t\r]*\n"
 )
-_QUADLET_SECTIONS = {b"Container", b"Pod", b"Kube", b"Volume", b"Network", b"Build", b"Image"}
 _STREAMS = re.compile(r"/dev/stdin|/dev/fd/[0-9]+|/proc/self/fd/[0-9]+")
 
 
@@ -139,7 +141,7 @@ def kind_by_content(head: bytes) -> FileKind:
     match = _SECTION.match(head.removeprefix(b"\xef\xbb\xbf"))
     if match is None:
         return FileKind.MANIFEST
-    return FileKind.QUADLET if match[1] in _QUADLET_SECTIONS else FileKind.UNIT
+    return FileKind.QUADLET if match[1].decode() in QUADLET_SECTIONS else FileKind.UNIT
 
 
 def read_input(file: InputFile) -> bytes:

@@ -21,7 +21,9 @@ from quota_advisor.documents.text import to_utf8, without_marks
 from quota_advisor.documents.yaml.json_tree import NotJsonError, read_json
 from quota_advisor.documents.yaml.native_tree import native_reader
 from quota_advisor.documents.yaml.split import (
-    KUBELET_WORDS,
+    EXACT_WORDS,
+    JSON_SERVICES,
+    POD_WORDS,
     Interest,
     Part,
     documents,
@@ -56,7 +58,8 @@ if TYPE_CHECKING:
 Document = Pod | LimitRange | ResourceQuota | ComposeService | KubeletConfig | DocumentNote
 
 _JSON_START = re.compile(rb"\s*(\{\s*[\"}]|\[\s*[\[{\]])")
-_WORTH_PARSING = (b"ontainers", b'"services"', b"LimitRange", b"ResourceQuota", *KUBELET_WORDS)
+_WORTH_READING_IN_FULL = (JSON_SERVICES, *EXACT_WORDS)
+_WORTH_PARSING = (*POD_WORDS, *_WORTH_READING_IN_FULL)
 _HEAD_BYTES = 8192
 _PATCH = b"$patch"
 
@@ -193,7 +196,7 @@ class _File:
             # JSON or not, it is skipped as cheaply as any other text.
             raise NotJsonError
         patch = self._patch_file or _PATCH in raw
-        prune = not any(word in raw for word in _WORTH_PARSING[1:])
+        prune = not any(word in raw for word in _WORTH_READING_IN_FULL)
         native = native_reader() if prune else None
         found = None if native is None else native.read_json(self.data, part)
         if found is not None:

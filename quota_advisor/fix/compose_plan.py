@@ -7,15 +7,8 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
-from quota_advisor.documents.compose.keys import LIMITS, RESERVATIONS, folded
-from quota_advisor.documents.compose.values import (
-    LIMIT,
-    RESERVATION,
-    Bad,
-    Unknown,
-    Value,
-    read_setting,
-)
+from quota_advisor.documents.compose.keys import LIMIT, LIMITS, RESERVATION, RESERVATIONS, folded
+from quota_advisor.documents.compose.values import Bad, Unknown, Value, read_setting
 from quota_advisor.documents.yaml.tree import Mapping, Node, pairs, scalar
 from quota_advisor.documents.yaml.written import Entry, Path
 

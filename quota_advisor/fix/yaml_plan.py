@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from quota_advisor.documents.compose.recognise import is_compose
 from quota_advisor.documents.kubernetes.cpu_manager import KNOWN_OPTIONS
-from quota_advisor.documents.kubernetes.pods import MISSPELT_CPU, POD_PATHS
+from quota_advisor.documents.kubernetes.keys import MISSPELT_CPU, POD_PATHS
 from quota_advisor.documents.kubernetes.quantity import NANO, CpuQuantity, parse_cpu
 from quota_advisor.documents.yaml.tree import Mapping, Node, is_list, is_null, pairs, scalar, text
 from quota_advisor.documents.yaml.written import Entry, Path, Span, Written

@@ -15,11 +15,11 @@ from quota_advisor.derive.cases import ComposeCase, PodCase
 from quota_advisor.documents.compose.recognise import may_extend
 from quota_advisor.documents.reader import Document, read_compose, read_manifest, read_part
 from quota_advisor.documents.text import to_utf8
-from quota_advisor.documents.yaml.split import Part, documents
+from quota_advisor.documents.yaml.split import NAMESPACE_WORDS, Part, documents
 from quota_advisor.documents.yaml.suppressions import MARK, from_comments
 from quota_advisor.documents.yaml.tree import BrokenDocumentError
 from quota_advisor.lint.outcome import Outcome, count, extend, location_of, one_of_a_kind
-from quota_advisor.lint.survey import MARKS, Survey, by_namespace
+from quota_advisor.lint.survey import Survey, by_namespace
 from quota_advisor.model.lint import LintContext, SameLimit
 from quota_advisor.model.manifest import (
     ComposeService,
@@ -75,7 +75,7 @@ class Judge:
                 if len(data) <= self._room:
                     self._room -= len(data)
                     self._held[id(chunk)] = data
-                if any(mark in data for mark in MARKS):
+                if any(word in data for word in NAMESPACE_WORDS):
                     read = list(_documents(chunk, data))
                     if chunk.size > LARGE_BYTES and self._kept is None:
                         self._kept = (chunk, read)

@@ -9,9 +9,6 @@ from typing import TypeVar
 from quota_advisor.model.lint import namespace_of
 from quota_advisor.model.manifest import LimitRange, ResourceQuota
 
-MARKS = (b"LimitRange", b"ResourceQuota")
-"""Bytes that every file with namespace-wide settings holds: the others are not read for them."""
-
 MAX_SETTINGS = 16
 """LimitRanges of one namespace that count, and ResourceQuotas: each pod is held against all."""
 

@@ -16,7 +16,7 @@ import pytest
 
 from quota_advisor import checks
 from quota_advisor.derive.cases import PodCase
-from quota_advisor.documents.kubernetes.pods import POD_PATHS
+from quota_advisor.documents.kubernetes.keys import POD_PATHS
 from quota_advisor.documents.reader import read_manifest
 from quota_advisor.documents.text import to_utf8
 from quota_advisor.documents.yaml.split import documents, whole

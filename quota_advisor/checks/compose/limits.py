@@ -11,7 +11,7 @@ from quota_advisor.checks.wording import cpus_text, number_text
 from quota_advisor.derive.cases import ComposeCase
 from quota_advisor.derive.compose_cpu import ComposeCpu
 from quota_advisor.derive.kubernetes.qos import MILLI
-from quota_advisor.documents.compose.values import LIMIT, RESERVATION
+from quota_advisor.documents.compose.keys import LIMIT, RESERVATION
 from quota_advisor.model.finding import Evidence, Recommendation, Severity
 from quota_advisor.model.manifest import ComposeService
 from quota_advisor.rulebook.catalogue import Rule

@@ -10,9 +10,8 @@ from quota_advisor.checks.threads import busy_text, fewer_threads, too_many
 from quota_advisor.checks.wording import cpus_text
 from quota_advisor.derive.cases import ComposeCase
 from quota_advisor.derive.kubernetes.qos import MILLI
-from quota_advisor.documents.compose.keys import SERVICE_KEYS
+from quota_advisor.documents.compose.keys import LIMIT, SERVICE_KEYS
 from quota_advisor.documents.compose.values import (
-    LIMIT,
     USEC_KEYS,
     Bad,
     Unknown,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from quota_advisor.documents.kubernetes.pods import POD_PATHS
+from quota_advisor.documents.kubernetes.keys import POD_PATHS
 from quota_advisor.model.lint import namespace_of
 from quota_advisor.model.manifest import LimitRange, Pod, ResourceQuota
 

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from quota_advisor.documents.compose.keys import LIMITS, RESERVATIONS, unknown_keys
+from quota_advisor.documents.compose.keys import LIMITS, READ_KEYS, RESERVATIONS
+from quota_advisor.documents.compose.unknown_keys import unknown_keys
 from quota_advisor.documents.yaml import tree
 from quota_advisor.documents.yaml.tree import (
     Node,
@@ -38,15 +39,6 @@ from quota_advisor.model.suppression import Suppression
 RESET, OVERRIDE = "!reset", "!override"
 """Tags of compose: nothing counts here any more; only what stands here counts."""
 
-_SETTINGS = (
-    "cpus",
-    "cpu_quota",
-    "cpu_period",
-    "cpu_shares",
-    "cpuset",
-    "cpu_count",
-    "cpu_percent",
-)
 _VARIABLE = re.compile(r"(?<!\$)(?:\$\$)*\$[{A-Za-z_]")
 
 
@@ -165,7 +157,7 @@ class _Service:
 
     def _settings(self, service: tree.Mapping) -> Iterator[tuple[str, FileScalar | None]]:
         self._look_at_keys(service, "")
-        for key in _SETTINGS:
+        for key in READ_KEYS:
             yield from self._setting(service.get(key), key)
         deploy = self._mapping(service.get("deploy"), "deploy")
         self._look_at_keys(deploy, "deploy")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from quota_advisor.documents.compose.keys import SERVICE_KEYS
 from quota_advisor.documents.yaml.tree import Node, pairs
 
 _SERVICE_KEYS = frozenset(
     (
-        "build", "command", "container_name", "cpu_count", "cpu_percent", "cpu_period",
-        "cpu_quota", "cpu_shares", "cpus", "cpuset", "depends_on", "deploy", "entrypoint",
+        *SERVICE_KEYS, "build", "command", "container_name", "depends_on", "deploy", "entrypoint",
         "environment", "env_file", "expose", "extends", "healthcheck", "image", "mem_limit",
         "networks", "ports", "profiles", "restart", "volumes",
     )

@@ -6,12 +6,10 @@ import re
 from decimal import Decimal
 from typing import NamedTuple
 
+from quota_advisor.documents.compose.keys import LIMIT, RESERVATION
 from quota_advisor.documents.yaml.tree import NULLS
 from quota_advisor.model.limit import MAX_PERIOD_USEC, MIN_QUOTA_USEC
 from quota_advisor.model.manifest import Scalar
-
-LIMIT = "deploy.resources.limits.cpus"
-RESERVATION = "deploy.resources.reservations.cpus"
 
 CPU_KEYS = ("cpus", LIMIT, RESERVATION)
 """Settings in CPUs."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from quota_advisor.documents.kubernetes.pods import SPEC_LISTS, PodReading, Source, read_pod
+from quota_advisor.documents.kubernetes.keys import SPEC_LISTS
+from quota_advisor.documents.kubernetes.pods import PodReading, Source, read_pod
 from quota_advisor.documents.kubernetes.stanzas import StanzaReader
 from quota_advisor.documents.kubernetes.workflows import Engine, engine_of
 from quota_advisor.documents.yaml.tree import (

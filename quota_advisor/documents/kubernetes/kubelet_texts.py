@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from quota_advisor.documents.kubernetes.kubelets import KIND, KubeletText, read_configuration
+from quota_advisor.documents.kubernetes.keys import KUBELET_CONFIGURATION
+from quota_advisor.documents.kubernetes.kubelets import KubeletText, read_configuration
 from quota_advisor.documents.yaml.exact_tree import read_yaml
 from quota_advisor.documents.yaml.suppressions import MARK, from_comments
 from quota_advisor.documents.yaml.tree import BrokenDocumentError, text
@@ -33,7 +34,7 @@ def read_text(held: KubeletText, lines: list[bytes], first: int) -> KubeletConfi
         root = read_yaml(data, held.at.line + 1, prune=False).root
     except BrokenDocumentError as error:
         return f"the kubelet's configuration in a text cannot be read: {error.reason}"
-    if type(root) is not dict or text(root.get("kind")) != KIND:
+    if type(root) is not dict or text(root.get("kind")) != KUBELET_CONFIGURATION:
         return None
     file, comments = held.source.file, held.source.suppressions
     if MARK in data:

@@ -11,12 +11,11 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from quota_advisor.documents.kubernetes.keys import CONFIG_MAP, KUBELET_CONFIGURATION
 from quota_advisor.documents.kubernetes.pods import Source
 from quota_advisor.documents.yaml.tree import Mapping, Node, is_list, place, scalar, text
 from quota_advisor.model.finding import Subject
 from quota_advisor.model.manifest import KubeletConfig, Scalar, qualified
-
-KIND = "KubeletConfiguration"
 
 # Compiled when first met: few files have such names.
 _DROP_IN = r"(?:.*/)?[^/]+\.d/[^/]+\.conf"
@@ -52,7 +51,7 @@ _TEXTS: dict[tuple[str, str], tuple[tuple[str, ...], ...]] = {
         ("kubeadmConfigPatches", _EACH),
         ("nodes", _EACH, "kubeadmConfigPatches", _EACH),
     ),
-    ("v1", "ConfigMap"): (("data", "kubelet"),),
+    ("v1", CONFIG_MAP): (("data", "kubelet"),),
 }
 """Where objects hold a KubeletConfiguration as a text."""
 
@@ -94,7 +93,7 @@ def read_held(source: Source, root: Mapping) -> Iterator[KubeletConfig | Kubelet
             config = read_configuration(source, node)
             yield config._replace(partial=True, holder=_subject(source, root))
     for node in _nodes(root, _TEXTS.get(object_type, ())):
-        if KIND in text(node) and (at := scalar(node)):
+        if KUBELET_CONFIGURATION in text(node) and (at := scalar(node)):
             yield KubeletText(at, source)
 
 

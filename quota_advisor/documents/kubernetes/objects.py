@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from quota_advisor.documents.kubernetes.keys import (
+    CONFIG_MAP,
+    KUBELET_CONFIGURATION,
+    LIMIT_RANGE,
+    POD_PATHS,
+    RESOURCE_QUOTA,
+    SPEC_LISTS,
+    WITHOUT_PODS,
+)
 from quota_advisor.documents.kubernetes.kubelets import KubeletText, read_configuration, read_held
 from quota_advisor.documents.kubernetes.pods import (
-    POD_PATHS,
-    SPEC_LISTS,
     PodReading,
     Source,
     read_misshapen,
@@ -31,7 +38,7 @@ from quota_advisor.model.manifest import (
 
 KubeObject = PodReading | LimitRange | ResourceQuota | KubeletConfig | KubeletText
 
-_SKIPPED_KINDS = frozenset(("CustomResourceDefinition", "Secret", "Kustomization", "Component"))
+_SKIPPED_KINDS = frozenset((*WITHOUT_PODS, "Kustomization", "Component"))
 _POLICY_GROUPS = ("kyverno.io", "gatekeeper.sh")
 """Groups whose objects hold patterns of pods, not pods."""
 
@@ -65,13 +72,13 @@ def _read_object(source: Source, root: Mapping, waiting: list[Node]) -> Iterator
     api_version = text(root["apiVersion"])
     if kind in _SKIPPED_KINDS or api_version.partition("/")[0].endswith(_POLICY_GROUPS):
         return
-    if kind == "LimitRange":
+    if kind == LIMIT_RANGE:
         yield _limit_range(source.file, root)
-    elif kind == "ResourceQuota":
+    elif kind == RESOURCE_QUOTA:
         yield _resource_quota(source.file, root)
-    elif kind == "KubeletConfiguration":
+    elif kind == KUBELET_CONFIGURATION:
         yield read_configuration(source, root)
-    elif kind == "ConfigMap":
+    elif kind == CONFIG_MAP:
         # Texts that look like objects are not what the cluster holds, but for one of the kubelet.
         yield from read_held(source, root)
     elif kind in POD_PATHS:

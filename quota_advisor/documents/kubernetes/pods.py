@@ -7,6 +7,14 @@ from collections.abc import Mapping as AbstractMapping
 from functools import partial
 from typing import Any, NamedTuple
 
+from quota_advisor.documents.kubernetes.keys import (
+    AMOUNTS,
+    MISSPELT_CPU,
+    OS_LABELS,
+    POD_PATHS,
+    SIDES,
+    WITH_SELECTOR,
+)
 from quota_advisor.documents.templates import is_placeholder
 from quota_advisor.documents.yaml.suppressions import from_annotations
 from quota_advisor.documents.yaml.tree import (
@@ -42,37 +50,17 @@ _MAPPING = "a mapping"
 _LIST = "a list"
 _SCALAR = "a scalar"
 _NO_AMOUNTS: Amounts = {}
-AMOUNTS = ("cpu", "memory")
-"""Resources that any rule asks for."""
 
-MISSPELT_CPU = frozenset(("cpus", "CPU", "CPUs", "Cpu"))
-"""Names that the API refuses in requests and limits; names of resources are case-sensitive."""
-
-_PLACED_WRONG = frozenset(("limits", "requests", "cpu"))
-_WRONG_IN_CONTAINER = frozenset(("limits", "requests", *AMOUNTS))
+_PLACED_WRONG = frozenset((*SIDES, "cpu"))
+_WRONG_IN_CONTAINER = frozenset((*SIDES, *AMOUNTS))
 _READ_ELSEWHERE = _WRONG_IN_CONTAINER | {"resources"}
 _WRONG_ABOVE = _PLACED_WRONG | {"resources"}
-_IN_RESOURCES = frozenset(("requests", "limits", PLACES))
-_OS_LABELS = ("kubernetes.io/os", "beta.kubernetes.io/os")
+_IN_RESOURCES = frozenset((*SIDES, PLACES))
 
 # As fast as tuples are made; the classes' own constructors take three times as long.
 _as_place: Callable[[list[Any]], Place] = partial(tuple.__new__, Place)
 _as_resources: Callable[[tuple[Any, ...]], Resources] = partial(tuple.__new__, Resources)
 _as_container: Callable[[tuple[Any, ...]], Container] = partial(tuple.__new__, Container)
-
-_WITH_SELECTOR = frozenset(("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"))
-_TEMPLATE_PATH = ("spec", "template", "spec")
-
-POD_PATHS = {
-    "Pod": ("spec",),
-    "PodTemplate": ("template", "spec"),
-    "CronJob": ("spec", "jobTemplate", *_TEMPLATE_PATH),
-    **dict.fromkeys((*sorted(_WITH_SELECTOR), "Job", "ReplicationController"), _TEMPLATE_PATH),
-}
-"""Where the kinds of the API itself hold a pod's spec."""
-
-SPEC_LISTS = frozenset(("containers", "initContainers", "ephemeralContainers"))
-"""Keys of a pod's spec that hold its containers."""
 
 _LISTS = (
     ("initContainers", Role.INIT),
@@ -211,7 +199,7 @@ class Reader:
                 return True
         root = self.root
         spec = root.get("spec")
-        if kind in _WITH_SELECTOR and api_version.startswith("apps/"):
+        if kind in WITH_SELECTOR and api_version.startswith("apps/"):
             return type(spec) is dict and is_null(spec.get("selector"))
         if self.path == "spec" and kind != "Pod":
             # An operator lays such containers over those that it makes.
@@ -439,4 +427,4 @@ def is_windows(spec: Mapping) -> bool:
     selector = spec.get("nodeSelector")
     if type(selector) is not dict:
         return False
-    return any(text(selector.get(label)).lower() == "windows" for label in _OS_LABELS)
+    return any(text(selector.get(label)).lower() == "windows" for label in OS_LABELS)

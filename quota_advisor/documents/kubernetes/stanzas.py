@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from quota_advisor.documents.kubernetes.keys import AMOUNTS, SIDES
 from quota_advisor.documents.kubernetes.pods import (
-    AMOUNTS,
     PodReading,
     Reader,
     Source,
@@ -30,8 +30,6 @@ from quota_advisor.documents.yaml.tree import (
 from quota_advisor.model.manifest import Amounts, Container, Pod, Resources, Role, Scalar
 
 _STANZA = "resources"
-KINDS = ("requests", "limits")
-"""Keys of a stanza."""
 
 
 class PartReader(Reader):
@@ -75,7 +73,7 @@ class PartReader(Reader):
 
     def stanza(self, node: Mapping) -> Resources:
         """Return the amounts of a stanza that can be read."""
-        requests, limits = (self._readable(node.get(kind)) for kind in KINDS)
+        requests, limits = (self._readable(node.get(side)) for side in SIDES)
         return Resources(requests, limits, place(node), present=True)
 
     def _readable(self, node: Node) -> Amounts:
@@ -137,7 +135,7 @@ def is_stanza(node: Node) -> bool:
     """Whether a mapping can be nothing but the resources of a container."""
     if type(node) is not dict:
         return False
-    sides = [node.get(kind) for kind in KINDS]
+    sides = [node.get(side) for side in SIDES]
     if not all(type(side) is dict or is_null(side) for side in sides):
         return False
     return any(type(side) is dict and is_scalar(side.get("cpu")) for side in sides)

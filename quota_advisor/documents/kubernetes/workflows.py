@@ -14,12 +14,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
+from quota_advisor.documents.kubernetes.keys import SIDES
 from quota_advisor.documents.kubernetes.pods import PodReading, Source
 from quota_advisor.documents.kubernetes.stanzas import PartReader, is_stanza
 from quota_advisor.documents.yaml.tree import Mapping, Node, is_list, place, text
 from quota_advisor.model.manifest import Container, Role
 
-_SIZES = frozenset(("limits", "requests", "cpu"))
+_SIZES = frozenset((*SIDES, "cpu"))
 
 
 class Engine(Protocol):

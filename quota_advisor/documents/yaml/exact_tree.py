@@ -12,14 +12,12 @@ from typing import Any
 
 import yaml
 
+from quota_advisor.documents.kubernetes.keys import OPEN_KEYS, STRONG_KEYS, WEAK_KEYS
 from quota_advisor.documents.templates import TEMPLATE
 from quota_advisor.documents.yaml.tree import (
     MAX_DEPTH,
     MAX_NODES,
-    OPEN_KEYS,
     PLACES,
-    STRONG_KEYS,
-    WEAK_KEYS,
     BrokenDocumentError,
     Duplicate,
     Node,

@@ -7,13 +7,11 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 
+from quota_advisor.documents.kubernetes.keys import OPEN_KEYS, STRONG_KEYS, WEAK_KEYS
 from quota_advisor.documents.yaml.tree import (
     MAX_DEPTH,
     MAX_NODES,
-    OPEN_KEYS,
     PLACES,
-    STRONG_KEYS,
-    WEAK_KEYS,
     BrokenDocumentError,
     Duplicate,
     Node,

@@ -14,6 +14,7 @@ from pathlib import Path
 from threading import local
 
 import quota_advisor
+from quota_advisor.documents.kubernetes.keys import OPEN_KEYS, STRONG_KEYS, WEAK_KEYS
 from quota_advisor.documents.yaml.split import (
     AMOUNT_KEYS,
     KNOWN_KINDS,
@@ -25,7 +26,7 @@ from quota_advisor.documents.yaml.split import (
     Interest,
     Part,
 )
-from quota_advisor.documents.yaml.tree import OPEN_KEYS, STRONG_KEYS, WEAK_KEYS, Node
+from quota_advisor.documents.yaml.tree import Node
 
 NAME = "libquota_manifest.so"
 OVERRIDE = "QUOTA_ADVISOR_READER"

@@ -12,7 +12,13 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import NamedTuple
 
-from quota_advisor.documents.kubernetes.pods import POD_PATHS
+from quota_advisor.documents.kubernetes.keys import (
+    ABOUT_NAMESPACES,
+    CONFIG_MAP,
+    KUBELET_CONFIGURATION,
+    POD_PATHS,
+    WITHOUT_PODS,
+)
 
 _MARK = b"\n---"
 _AFTER_MARK = (b" ", b"\t", b"\n", b"\r", b"")
@@ -84,18 +90,19 @@ def _behind_mark(data: bytes, at: int, end: int, line: int) -> tuple[int, int]:
 
 # ---- interest
 
+WITH_TEXTS = CONFIG_MAP.encode()
+"""A known kind whose texts can be a kubelet's configuration."""
+
 KNOWN_KINDS = {
     # These hold no pod template; their texts may look like some.
-    **dict.fromkeys((b"CustomResourceDefinition", b"ConfigMap", b"Secret"), Interest.NOTHING),
+    WITH_TEXTS: Interest.NOTHING,
+    **dict.fromkeys((kind.encode() for kind in WITHOUT_PODS), Interest.NOTHING),
     # These say something even without containers: that they are missing.
     **dict.fromkeys((kind.encode() for kind in POD_PATHS), Interest.PODS),
 }
 """What documents of a kind can hold, whatever words are in them."""
 
-WITH_TEXTS = b"ConfigMap"
-"""A known kind whose texts can be a kubelet's configuration."""
-
-KUBELET_KIND = b"KubeletConfiguration"
+KUBELET_KIND = KUBELET_CONFIGURATION.encode()
 
 KUBELET_WORDS = (KUBELET_KIND, b"ManagerPolicy", b"cpuCFSQuota")
 """Without any of these a document says hardly anything of a kubelet that is judged.
@@ -103,13 +110,20 @@ KUBELET_WORDS = (KUBELET_KIND, b"ManagerPolicy", b"cpuCFSQuota")
 Each is looked for in most documents: a list of reserved CPUs without a policy is not worth a word.
 """
 
-_EXACT_WORDS = (b"LimitRange", b"ResourceQuota", *KUBELET_WORDS)
+NAMESPACE_WORDS = tuple(kind.encode() for kind in ABOUT_NAMESPACES)
+"""Without any of these a document says nothing about the pods of its namespace."""
+
+EXACT_WORDS = (*NAMESPACE_WORDS, *KUBELET_WORDS)
+"""A document with one of these is read in full."""
+
 _KIND = re.compile(rb"""["']?([A-Za-z]+)["']?[ \t\r]*(?:#|\n|\Z)""")
 _TEMPLATE_LINE = re.compile(
     rb"^\{[{%]|^[ ]*(?:- +)*(?:\{[{%]|[\w./\"'$-]+:[ ]+\{[{%])",
     re.MULTILINE,
 )
-_SERVICES = (b"\nservices:", b'"services"')
+JSON_SERVICES = b'"services"'
+_SERVICES = (b"services:", JSON_SERVICES)
+"""How a compose document names its services."""
 
 POD_WORDS = (b"ontainers",)
 """A document with one of these can hold a pod."""
@@ -119,7 +133,7 @@ AMOUNT_KEYS = (b"cpu", b"CPU")
 
 _AMOUNT_KEY = re.compile(rb"(?:%s)[A-Za-z \t\r\"']{0,8}:" % b"|".join(AMOUNT_KEYS))
 
-OTHER_WORDS = (*_EXACT_WORDS, b"services:", b'"services"')
+OTHER_WORDS = (*EXACT_WORDS, *_SERVICES)
 """Without any of these it can hold nothing else that is judged."""
 
 TEMPLATE_WORDS = (b"{{", b"{%")
@@ -136,7 +150,7 @@ def interest(data: bytes, part: Part) -> Interest:
     if kind in KNOWN_KINDS:
         has_text = kind == WITH_TEXTS and data.find(KUBELET_KIND, start, end) >= 0
         return Interest.ANYTHING if has_text else KNOWN_KINDS[kind]
-    if any(data.find(word, start, end) >= 0 for word in _EXACT_WORDS):
+    if any(data.find(word, start, end) >= 0 for word in EXACT_WORDS):
         return Interest.ANYTHING
     if not kind and _has_services(data, start, end):
         return Interest.ANYTHING
@@ -167,7 +181,7 @@ def _is_template(data: bytes, start: int, end: int) -> bool:
 def _has_services(data: bytes, start: int, end: int) -> bool:
     if data.startswith(b"services:", start, end):
         return True
-    return any(data.find(word, start, end) >= 0 for word in _SERVICES)
+    return any(data.find(word, start, end) >= 0 for word in (b"\nservices:", JSON_SERVICES))
 
 
 def _kind(data: bytes, start: int, end: int) -> bytes:

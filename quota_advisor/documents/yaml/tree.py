@@ -34,64 +34,6 @@ MAX_DEPTH = 256
 MAX_NODES = 300_000
 """Values in one document, aliases followed; more are refused."""
 
-STRONG_KEYS = frozenset(
-    (
-        "containers",
-        "initContainers",
-        "ephemeralContainers",
-        "limits",
-        "requests",
-        "cpu",
-        "cpus",
-        "CPU",
-        "CPUs",
-        "Cpu",
-        "resourceFieldRef",
-    )
-)
-"""Keys that make everything around them worth keeping."""
-
-WEAK_KEYS = frozenset(
-    (
-        "$patch",
-        "annotations",
-        "apiVersion",
-        "args",
-        "beta.kubernetes.io/os",
-        "command",
-        "container",
-        "containerName",
-        "divisor",
-        "env",
-        "generateName",
-        "image",
-        "items",
-        "kind",
-        "kubernetes.io/os",
-        "memory",
-        "metadata",
-        "name",
-        "namespace",
-        "nodeSelector",
-        "os",
-        "path",
-        "podSpecPatch",
-        "resource",
-        "resources",
-        "restartPolicy",
-        "script",
-        "selector",
-        "spec",
-        "template",
-        "value",
-        "valueFrom",
-    )
-)
-"""Keys that are kept wherever the mapping around them is."""
-
-OPEN_KEYS = frozenset(("annotations",))
-"""Keys of mappings in which every scalar is kept."""
-
 
 class Duplicate(NamedTuple):
     """A key that its mapping already has; the later value counts."""

@@ -6,8 +6,8 @@ from textwrap import dedent
 
 import pytest
 
-from quota_advisor.documents.compose.keys import MAX_UNKNOWN
 from quota_advisor.documents.compose.merge import MAX_EXTENDS
+from quota_advisor.documents.compose.unknown_keys import MAX_UNKNOWN
 from quota_advisor.documents.reader import read_manifest
 from quota_advisor.model.manifest import ComposeService, ExtendsFault, Place, Scalar, UnknownKey
 
