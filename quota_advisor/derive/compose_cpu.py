@@ -7,7 +7,8 @@ from decimal import Decimal
 
 from quota_advisor.derive.lazy import derived
 from quota_advisor.derive.thread_counts import ThreadCount, thread_counts
-from quota_advisor.documents.compose.values import CPU_KEYS, LIMIT, USEC_KEYS, Value, read_setting
+from quota_advisor.documents.compose.keys import LIMIT
+from quota_advisor.documents.compose.values import CPU_KEYS, USEC_KEYS, Value, read_setting
 from quota_advisor.model.limit import DEFAULT_PERIOD_USEC
 from quota_advisor.model.manifest import ComposeService
 from quota_advisor.units import parse_cpu_list

@@ -52,7 +52,7 @@ OS_LABELS = ("kubernetes.io/os", "beta.kubernetes.io/os")
 """Labels of a node that name its operating system."""
 
 OBJECT_KEYS = (
-    "apiVersion", "kind", "metadata", "items", "selector",
+    "apiVersion", "kind", "metadata", "selector",
     "name", "namespace", "generateName", "annotations",
 )  # fmt: skip
 """Keys of an object, its metadata included; those on the way to a pod are in :data:`POD_PATHS`."""
@@ -60,13 +60,13 @@ OBJECT_KEYS = (
 POD_KEYS = ("nodeSelector", "os", "resources", *OS_LABELS)
 """Keys of a pod's spec besides :data:`SPEC_LISTS`."""
 
-CONTAINER_KEYS = ("args", "command", "env", "image", "restartPolicy", "value", "valueFrom")
+CONTAINER_KEYS = ("args", "command", "env", "image", "restartPolicy", "value")
 """Keys of a container and of its variables, besides ``name`` and ``resources``."""
 
 REFERENCE_KEYS = ("containerName", "divisor", "path", "resource")
 """Keys of what takes an amount from the downward API."""
 
-WORKFLOW_KEYS = ("container", "podSpecPatch", "script")
+WORKFLOW_KEYS = ("podSpecPatch", "script")
 """Keys of workflow engines."""
 
 # ---- what the readers of YAML and JSON keep
