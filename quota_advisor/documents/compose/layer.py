@@ -12,8 +12,11 @@ from quota_advisor.documents.compose.keys import LIMITS, READ_KEYS, RESERVATIONS
 from quota_advisor.documents.compose.unknown_keys import unknown_keys
 from quota_advisor.documents.yaml import tree
 from quota_advisor.documents.yaml.tree import (
+    EMPTY,
     Node,
     Tree,
+    Value,
+    as_mapping,
     as_scalar,
     is_list,
     is_null,
@@ -116,7 +119,7 @@ class Layer:
 def read_layer(file: str, document: Tree, suppressions: tuple[Suppression, ...]) -> Layer:
     """Return what a compose document says of its services."""
     tags = {Place(tag.line, tag.column): tag.tag for tag in document.tags}
-    services: tree.Mapping = document.root["services"]
+    services = as_mapping(as_mapping(document.root).get("services"))
     read = {}
     for name, where, node in placed_pairs(services):
         taken_away = tags.get(place(node)) == RESET
@@ -135,7 +138,7 @@ class _Service:
         self._cleared: list[str] = []
         self._unknown: list[UnknownKey] = []
 
-    def read(self, node: Node, where: Place, suppressions: tuple[Suppression, ...]) -> Definition:
+    def read(self, node: Value, where: Place, suppressions: tuple[Suppression, ...]) -> Definition:
         service = self._mapping(node, "")
         if is_null(node):
             self._misshapen("", "a mapping", node)
@@ -171,7 +174,7 @@ class _Service:
 
     def _setting(self, node: Node, path: str) -> Iterator[tuple[str, FileScalar | None]]:
         node = self._untagged(node, path)
-        if is_null(node):
+        if node is None or is_null(node):
             return
         value = self._scalar(node)
         if value is None:
@@ -190,10 +193,10 @@ class _Service:
         elif is_list(node):
             for item in node[2:]:
                 entry = self._scalar(item)
-                name, equals, value = entry.text.partition("=") if entry else ("", "", "")
+                name, equals, part = entry.text.partition("=") if entry else ("", "", "")
                 if entry and name:
-                    yield name, _inside(entry, value, len(name) + 1) if equals else None
-        elif not is_null(node):
+                    yield name, _inside(entry, part, len(name) + 1) if equals else None
+        elif node is not None and not is_null(node):
             self._misshapen("environment", "a mapping", node)
 
     def _words(self, service: tree.Mapping) -> Iterator[tuple[str, tuple[FileScalar, ...]]]:
@@ -202,7 +205,7 @@ class _Service:
             if node is not None:
                 yield key, tuple(self._split(node, key))
 
-    def _split(self, node: Node, key: str) -> Iterator[FileScalar]:
+    def _split(self, node: Value, key: str) -> Iterator[FileScalar]:
         if is_list(node):
             words = (as_scalar(item) for item in node[2:] if is_scalar(item))
             yield from (FileScalar.of(word, self._file) for word in words)
@@ -231,9 +234,9 @@ class _Service:
         node = self._untagged(node, path)
         if type(node) is dict:
             return node
-        if not is_null(node):
+        if node is not None and not is_null(node):
             self._misshapen(path, "a mapping", node)
-        return {}
+        return EMPTY
 
     def _scalar(self, node: Node) -> FileScalar | None:
         value = scalar(node)
@@ -256,7 +259,7 @@ class _Service:
             at = key_place(mapping, key)
             self._unknown.append(UnknownKey(key, path, belongs, renamed, *at, self._file))
 
-    def _misshapen(self, path: str, expected: str, node: Node) -> None:
+    def _misshapen(self, path: str, expected: str, node: Value) -> None:
         path = f"services.{self._name}.{path}".removesuffix(".")
         shape = WrongShape(path, expected, what(node), *place(node), self._file)
         self._wrong.append(shape)

@@ -16,6 +16,7 @@ from quota_advisor.documents.kubernetes.stanzas import StanzaReader
 from quota_advisor.documents.kubernetes.workflows import Engine, engine_of
 from quota_advisor.documents.yaml.tree import (
     PLACES,
+    ListNode,
     Mapping,
     Node,
     is_list,
@@ -44,7 +45,7 @@ class Spot(NamedTuple):
         parent: The mapping around it, or around the list that it is an entry of.
     """
 
-    node: Node
+    node: ListNode | Mapping
     key: str
     path: str
     parent: Mapping
@@ -83,26 +84,26 @@ class _Search:
         while spots:
             spot = spots.pop()
             node = spot.node
-            line, column = (node[PLACES] if type(node) is dict else node)[:2]
-            if (line, column) in seen:
+            start = node if is_list(node) else node[PLACES]
+            at = (start[0], start[1])
+            if at in seen:
                 continue
-            seen.add((line, column))
-            if type(node) is not dict:
-                spots.extend(_entries(spot))
-            elif reading := self._look(spot, spots):
+            seen.add(at)
+            if is_list(node):
+                spots.extend(_entries(spot, node))
+            elif reading := self._look(spot, node, spots):
                 yield reading
         if self._stanzas is not None:
             yield from self._stanzas.pods()
 
-    def _look(self, spot: Spot, spots: list[Spot]) -> PodReading | None:
+    def _look(self, spot: Spot, node: Mapping, spots: list[Spot]) -> PodReading | None:
         """Return the pod that a mapping is, and add the spots in it that are to be looked at."""
-        node = spot.node
         done = _WHAT_IS if node is self._root else _NOTHING
         reading: PodReading | None = None
         if not done and is_object(node):
             self.inner.append(node)
             return None
-        if _is_pod_spec(spot):
+        if _is_pod_spec(spot, node):
             reading = read_pod(self._source, self._root, spot.parent, node, spot.path)
             if spot.path != "spec":
                 return reading
@@ -115,34 +116,33 @@ class _Search:
             done = self._engine.parts
         elif self._stanzas is not None and ("limits" in node or "requests" in node):
             self._stanzas.look(spot.key, node, spot.path)
-        spots.extend(_children(spot, done))
+        spots.extend(_children(spot, node, done))
         return reading
 
 
-def _entries(spot: Spot) -> list[Spot]:
+def _entries(spot: Spot, items: ListNode) -> list[Spot]:
     """Return the collections in a list, last first."""
     return [
         Spot(node, spot.key, f"{spot.path}[{index}]"[-_MAX_PATH:], spot.parent)
-        for index, node in reversed(list(enumerate(spot.node[2:])))
+        for index, node in reversed(list(enumerate(items[2:])))
         if not is_scalar(node)
     ]
 
 
-def _children(spot: Spot, done: frozenset[str]) -> list[Spot]:
+def _children(spot: Spot, mapping: Mapping, done: frozenset[str]) -> list[Spot]:
     """Return the collections in a mapping, last first, without those that are read."""
     prefix = f"{spot.path}." if spot.path else ""
     found = [
-        Spot(node, key, (prefix + key)[-_MAX_PATH:], spot.node)
-        for key, node in pairs(spot.node)
+        Spot(node, key, (prefix + key)[-_MAX_PATH:], mapping)
+        for key, node in pairs(mapping)
         if (type(node) is dict or not is_scalar(node)) and key not in done
     ]
     found.reverse()
     return found
 
 
-def _is_pod_spec(spot: Spot) -> bool:
+def _is_pod_spec(spot: Spot, node: Mapping) -> bool:
     """Whether a mapping is a pod's spec: by its key, or because it can be nothing else."""
-    node = spot.node
     if SPEC_LISTS.isdisjoint(node):
         return False
     if spot.path == "spec":

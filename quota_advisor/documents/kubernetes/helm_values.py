@@ -6,6 +6,7 @@ They are known by their file's name, because nothing in them says what they are.
 from __future__ import annotations
 
 import re
+from typing import cast
 
 from quota_advisor.documents.yaml.tree import PLACES, Mapping, Node, is_object
 
@@ -29,4 +30,4 @@ def as_object(root: Node) -> Mapping | None:
     texts = {"apiVersion": "helm.sh/values", "kind": KIND}
     told = {key: [text, True, line, column] for key, text in texts.items()}
     added = len(told.keys() - root)
-    return {**root, PLACES: [*places, *places[:2] * added], **told}
+    return cast("Mapping", {**root, PLACES: [*places, *places[:2] * added], **told})

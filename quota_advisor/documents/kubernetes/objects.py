@@ -23,6 +23,7 @@ from quota_advisor.documents.kubernetes.pods import (
 from quota_advisor.documents.yaml.tree import (
     Mapping,
     Node,
+    as_mapping,
     is_list,
     is_object,
     place,
@@ -102,17 +103,17 @@ def _find_pods(source: Source, root: Mapping, waiting: list[Node]) -> Iterator[P
 def _read_known(source: Source, root: Mapping, kind: str) -> PodReading | None:
     """Read the pod of one of the API's own kinds, which is in one place or nowhere."""
     path = POD_PATHS[kind]
-    template = root
-    node: Node = root
+    template = spec = root
     for depth, key in enumerate(path, start=1):
-        template, node = node, node.get(key)
+        node = spec.get(key)
         if type(node) is not dict:
             if node is None:
                 return None
             return read_misshapen(source, root, ".".join(path[:depth]), node)
-    if SPEC_LISTS.isdisjoint(node):
+        template, spec = spec, node
+    if SPEC_LISTS.isdisjoint(spec):
         return None
-    return read_pod(source, root, template, node, ".".join(path))
+    return read_pod(source, root, template, spec, ".".join(path))
 
 
 # ---- the rest
@@ -132,8 +133,8 @@ def _limit_range(file: str, root: Mapping) -> LimitRange:
     least = most = ratio = pod_least = pod_most = limit
     spec = root.get("spec")
     items = spec.get("limits") if type(spec) is dict else None
-    for item in items[2:] if is_list(items) else ():
-        kind = text(item.get("type")) if type(item) is dict else ""
+    for item in map(as_mapping, items[2:] if is_list(items) else ()):
+        kind = text(item.get("type"))
         if kind == "Container":
             limit = limit or _cpu(item, "default") or _cpu(item, "max")
             request = request or _cpu(item, "defaultRequest") or limit or _cpu(item, "min")

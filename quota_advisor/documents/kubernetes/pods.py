@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Mapping as AbstractMapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from quota_advisor.documents.kubernetes.keys import (
     AMOUNTS,
@@ -18,10 +18,14 @@ from quota_advisor.documents.kubernetes.keys import (
 from quota_advisor.documents.templates import is_placeholder
 from quota_advisor.documents.yaml.suppressions import from_annotations
 from quota_advisor.documents.yaml.tree import (
+    EMPTY,
     PLACES,
     Mapping,
     Node,
+    Value,
+    as_mapping,
     as_scalar,
+    emptied,
     is_list,
     is_null,
     is_scalar,
@@ -58,9 +62,9 @@ _WRONG_ABOVE = _PLACED_WRONG | {"resources"}
 _IN_RESOURCES = frozenset((*SIDES, PLACES))
 
 # As fast as tuples are made; the classes' own constructors take three times as long.
-_as_place: Callable[[list[Any]], Place] = partial(tuple.__new__, Place)
-_as_resources: Callable[[tuple[Any, ...]], Resources] = partial(tuple.__new__, Resources)
-_as_container: Callable[[tuple[Any, ...]], Container] = partial(tuple.__new__, Container)
+_as_place: Callable[[list[int]], Place] = partial(tuple.__new__, Place)
+_as_resources: Callable[[tuple[object, ...]], Resources] = partial(tuple.__new__, Resources)
+_as_container: Callable[[tuple[object, ...]], Container] = partial(tuple.__new__, Container)
 
 _LISTS = (
     ("initContainers", Role.INIT),
@@ -107,11 +111,11 @@ def read_pod(
     return Reader(source, root, path).pod(template, spec)
 
 
-def read_misshapen(source: Source, root: Mapping, path: str, found: Node) -> PodReading:
+def read_misshapen(source: Source, root: Mapping, path: str, found: Value) -> PodReading:
     """Return a pod without containers, because something else stands where its spec should be."""
     reader = Reader(source, root, path)
     reader.wrong_shape(path, _MAPPING, found)
-    return reader.pod(root, {"": root[""]})
+    return reader.pod(root, emptied(root))
 
 
 class Reader:
@@ -140,7 +144,7 @@ class Reader:
         annotations = self._annotations(metadata, template)
         # An operator's object has containers of its own beside the resources of those it makes.
         is_pod = kind == "Pod" or self.path != "spec"
-        resources = self._resources(spec if is_pod else {"": spec[""]}, self.path)
+        resources = self._resources(spec if is_pod else emptied(spec), self.path)
         self._misplaced_in_object(kind, template, spec)
         pod = Pod(
             self.source.file,
@@ -168,9 +172,9 @@ class Reader:
         metadata = root.get("metadata")
         if type(metadata) is dict:
             return metadata
-        if not is_null(metadata):
+        if metadata is not None and not is_null(metadata):
             self.wrong_shape("metadata", _MAPPING, metadata)
-        return {}
+        return EMPTY
 
     def _annotations(self, metadata: Mapping, template: Mapping) -> AbstractMapping[str, Scalar]:
         inner = template.get("metadata")
@@ -179,7 +183,7 @@ class Reader:
         ):
             return {}
         found: dict[str, Scalar] = {}
-        for holder in (metadata, inner if type(inner) is dict else {}):
+        for holder in (metadata, as_mapping(inner)):
             annotations = holder.get("annotations")
             if type(annotations) is dict:
                 for key, node in pairs(annotations):
@@ -247,7 +251,7 @@ class Reader:
         words: list[Scalar] = []
         for key in ("command", "args"):
             items = node.get(key)
-            if is_null(items):
+            if items is None or is_null(items):
                 continue
             if not is_list(items):
                 self.wrong_shape(f"{path}.{key}", _LIST, items)
@@ -262,7 +266,7 @@ class Reader:
     def _env(self, node: Node, path: str) -> dict[str, Scalar | ResourceRef]:
         found: dict[str, Scalar | ResourceRef] = {}
         if not is_list(node):
-            if not is_null(node):
+            if node is not None and not is_null(node):
                 self.wrong_shape(f"{path}.env", _LIST, node)
             return found
         for index, item in enumerate(node[2:]):
@@ -294,7 +298,7 @@ class Reader:
             )
         )
 
-    def _amounts(self, node: Node, path: str) -> Amounts:
+    def _amounts(self, node: Value, path: str) -> Amounts:
         if type(node) is not dict:
             self.wrong_shape(path, _MAPPING, node)
             return _NO_AMOUNTS
@@ -317,12 +321,12 @@ class Reader:
     def _misplaced_in_resources(self, node: Mapping, path: str) -> None:
         if node.keys() <= _IN_RESOURCES:
             return
-        for key in node:
+        for key, value in pairs(node):
             if key in _IN_RESOURCES:
                 continue
             if key in AMOUNTS:
                 self._misplace(node, key, path, _limit_or_request(path, key))
-            elif type(node[key]) is dict and ("cpu" in node[key] or "memory" in node[key]):
+            elif type(value) is dict and ("cpu" in value or "memory" in value):
                 right = "requests" if "req" in key.lower() else "limits"
                 self._misplace(node, key, path, f"{path}.{right}")
 
@@ -381,7 +385,7 @@ class Reader:
 
     # ---- what is wrong
 
-    def wrong_shape(self, path: str, expected: str, node: Node) -> None:
+    def wrong_shape(self, path: str, expected: str, node: Value) -> None:
         """Note that something else stands where a type is expected."""
         line, column = place(node)
         self.wrong.append(WrongShape(path, expected, what(node), line, column))

@@ -7,6 +7,7 @@ operators hand it on as it is. Whatever else stands there means what the operato
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from quota_advisor.documents.kubernetes.keys import AMOUNTS, SIDES
 from quota_advisor.documents.kubernetes.pods import (
@@ -21,6 +22,8 @@ from quota_advisor.documents.templates import is_placeholder
 from quota_advisor.documents.yaml.tree import (
     Mapping,
     Node,
+    as_mapping,
+    emptied,
     is_null,
     is_scalar,
     place,
@@ -77,9 +80,10 @@ class PartReader(Reader):
         return Resources(requests, limits, place(node), present=True)
 
     def _readable(self, node: Node) -> Amounts:
+        amounts = as_mapping(node)
         found: dict[str, Scalar] = {}
-        for name in AMOUNTS if type(node) is dict else ():
-            value = scalar(node.get(name))
+        for name in AMOUNTS:
+            value = scalar(amounts.get(name))
             if value is not None and is_placeholder(value.text):
                 self.template = self.template or value
             elif value is not None and isinstance(parse_cpu(value), CpuQuantity):
@@ -123,7 +127,7 @@ class StanzaReader(PartReader):
     def pods(self) -> Iterator[PodReading]:
         """Yield the containers that the stanzas are for as one pod, if there are any."""
         if self._found or self.unrendered is not None:
-            yield self.partial_pod(tuple(self._found), {"": self.root[""]})
+            yield self.partial_pod(tuple(self._found), emptied(self.root))
 
 
 def _is_stanza_name(key: str) -> bool:
@@ -131,7 +135,7 @@ def _is_stanza_name(key: str) -> bool:
     return key == _STANZA or key.endswith("Resources")
 
 
-def is_stanza(node: Node) -> bool:
+def is_stanza(node: Node) -> TypeGuard[Mapping]:
     """Whether a mapping can be nothing but the resources of a container."""
     if type(node) is not dict:
         return False

@@ -12,13 +12,13 @@ and ``docs/template-defaults.md``; Tekton ``docs/compute-resources.md``, ``pkg/a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Protocol, TypeGuard
 
 from quota_advisor.documents.kubernetes.keys import SIDES
 from quota_advisor.documents.kubernetes.pods import PodReading, Source
 from quota_advisor.documents.kubernetes.stanzas import PartReader, is_stanza
-from quota_advisor.documents.yaml.tree import Mapping, Node, is_list, place, text
-from quota_advisor.model.manifest import Container, Role
+from quota_advisor.documents.yaml.tree import Mapping, Node, as_mapping, is_list, place, text
+from quota_advisor.model.manifest import Container, Resources, Role
 
 _SIZES = frozenset((*SIDES, "cpu"))
 
@@ -73,9 +73,9 @@ class _Argo:
     def __init__(self, source: Source, root: Mapping) -> None:
         self._source = source
         self._root = root
-        spec = _mapping(root.get("spec"))
-        self._spec = _mapping(spec.get("workflowSpec")) or spec
-        self._defaults = _mapping(self._spec.get("templateDefaults"))
+        spec = as_mapping(root.get("spec"))
+        self._spec = as_mapping(spec.get("workflowSpec")) or spec
+        self._defaults = as_mapping(self._spec.get("templateDefaults"))
         self._is_overruled = any(map(_patches_resources, (self._spec, self._defaults)))
 
     def makes_pod(self, key: str, node: Mapping) -> bool:
@@ -99,7 +99,7 @@ def _patches_resources(node: Mapping) -> bool:
 
 class _ArgoReader(PartReader):
     def read(self, node: Mapping, name: str) -> PodReading | None:
-        in_set = _mapping(node.get("containerSet")).get("containers")
+        in_set = as_mapping(node.get("containerSet")).get("containers")
         found = (
             *self._listed(node.get("initContainers"), Role.INIT, "initContainers"),
             *self._single(node, "container"),
@@ -107,7 +107,7 @@ class _ArgoReader(PartReader):
             *self._listed(in_set, Role.APP, "containerSet.containers"),
             *self._listed(node.get("sidecars"), Role.SIDECAR, "sidecars"),
         )
-        if not _SIZES.isdisjoint(_mapping(node.get("resources"))):
+        if not _SIZES.isdisjoint(as_mapping(node.get("resources"))):
             main = "script" if "script" in node else "container"
             self._misplace(node, "resources", self.path, f"{self.path}.{main}.resources")
         if not found and not self.misplaced:
@@ -115,7 +115,7 @@ class _ArgoReader(PartReader):
         return self.partial_pod(_within(name, found), node)
 
     def _single(self, node: Mapping, key: str) -> Iterator[Container]:
-        main = _mapping(node.get(key))
+        main = as_mapping(node.get(key))
         if _is_sized(main):
             yield self._container(Role.APP, main, f"{self.path}.{key}")._replace(name="main")
 
@@ -125,11 +125,11 @@ class _ArgoReader(PartReader):
                 yield self._container(role, node, f"{self.path}.{key}[{index}]")
 
 
-def _is_sized(node: Node) -> bool:
+def _is_sized(node: Node) -> TypeGuard[Mapping]:
     """Whether a container says anything of its amounts, be it in the right place or not."""
     if type(node) is not dict:
         return False
-    return not _SIZES.isdisjoint(node) or not _SIZES.isdisjoint(_mapping(node.get("resources")))
+    return not _SIZES.isdisjoint(node) or not _SIZES.isdisjoint(as_mapping(node.get("resources")))
 
 
 # ---- Tekton
@@ -154,7 +154,7 @@ class _Tekton:
     def __init__(self, source: Source, root: Mapping) -> None:
         self._source = source
         self._root = root
-        self._is_overruled = not self._overruling.isdisjoint(_mapping(root.get("spec")))
+        self._is_overruled = not self._overruling.isdisjoint(as_mapping(root.get("spec")))
 
     def makes_pod(self, key: str, node: Mapping) -> bool:
         return key in self._holders and not self.parts.isdisjoint(node)
@@ -191,17 +191,17 @@ class _TektonReader(PartReader):
                 continue
             if is_stanza(step.get(self._other)):
                 self._misplace(step, self._other, path, f"{path}.{self._key}")
-            if is_stanza(step.get(self._key)):
-                yield self._step(role, step, path)
+            if is_stanza(resources := step.get(self._key)):
+                yield self._step(role, step, self.stanza(resources), path)
 
-    def _step(self, role: Role, step: Mapping, path: str) -> Container:
+    def _step(self, role: Role, step: Mapping, resources: Resources, path: str) -> Container:
         return Container(
             role,
             text(step.get("name")) or path.rpartition(".")[2],
             text(step.get("image")),
             self._command(step, path),
             self._env(step.get("env"), path),
-            self.stanza(step[self._key]),
+            resources,
             place(step),
             path,
         )
@@ -215,7 +215,3 @@ def _within(name: str, containers: tuple[Container, ...]) -> tuple[Container, ..
     if not name:
         return containers
     return tuple(c._replace(name=f"{name}/{c.name}") for c in containers)
-
-
-def _mapping(node: Node) -> Mapping:
-    return node if type(node) is dict else {}

@@ -6,6 +6,7 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
+from typing import cast
 
 from quota_advisor.documents.kubernetes.keys import OPEN_KEYS, STRONG_KEYS, WEAK_KEYS
 from quota_advisor.documents.yaml.tree import (
@@ -14,8 +15,12 @@ from quota_advisor.documents.yaml.tree import (
     PLACES,
     BrokenDocumentError,
     Duplicate,
+    ListNode,
+    Mapping,
     Node,
+    ScalarNode,
     Tree,
+    Value,
     is_scalar,
 )
 
@@ -36,7 +41,7 @@ class _Open:
     __slots__ = ("items", "key", "open", "pairs", "places", "seen", "strong")
 
     def __init__(self, line: int, column: int, *, mapping: bool) -> None:
-        self.items: list[Node] = [line, column]
+        self.items = cast("ListNode", [line, column])
         self.pairs: dict[str, Node] | None = {} if mapping else None
         self.places: dict[str, tuple[int, int]] = {}
         self.seen: set[str] = set()
@@ -44,13 +49,13 @@ class _Open:
         self.open = False
         self.strong = False
 
-    def node(self) -> Node:
+    def node(self) -> Value:
         if self.pairs is None:
             return self.items
-        places = list(self.items)
+        places = [self.items[0], self.items[1]]
         for key in self.pairs:
             places += self.places[key]
-        return {PLACES: places, **self.pairs}
+        return cast("Mapping", {PLACES: places, **self.pairs})
 
 
 class _Reader:
@@ -110,9 +115,9 @@ class _Reader:
         if self._count > MAX_NODES or len(stack) > MAX_DEPTH:
             raise BrokenDocumentError("too many values or levels", line, column, limit=True)
         if kind == "string":
-            return True, [_string(written), False, line, column], False
+            return True, _scalar(_string(written), line, column, plain=False), False
         if kind == "literal":
-            return True, [written, True, line, column], False
+            return True, _scalar(written, line, column, plain=True), False
         if written not in ("{", "["):
             raise NotJsonError
         opened = _Open(line, column, mapping=written == "{")
@@ -159,6 +164,10 @@ class _Reader:
         if kept and key != PLACES:
             parent.pairs[key] = node
             parent.places[key] = (line, column)
+
+
+def _scalar(text: str, line: int, column: int, *, plain: bool) -> ScalarNode:
+    return cast("ScalarNode", [text, plain, line, column])
 
 
 def _string(written: str) -> str:

@@ -14,16 +14,66 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
-from typing import Any, NamedTuple, TypeAlias, TypeGuard
+from typing import (
+    TYPE_CHECKING,
+    Final,
+    Literal,
+    NamedTuple,
+    SupportsIndex,
+    TypeAlias,
+    cast,
+    overload,
+)
 
 from quota_advisor.model.manifest import Place, Scalar
 
-Node: TypeAlias = Any
-"""A list or a dictionary as described above."""
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
-Mapping: TypeAlias = dict[str, Any]
+    # Faces of plain lists and dictionaries, for the type checker alone: what stands where. The
+    # ignored complaints are that they promise less than a list or dictionary of anything would.
 
-PLACES = ""
+    class ScalarNode(list[object]):
+        """``[text, plain, line, column]``."""
+
+        @overload  # type: ignore[override]
+        def __getitem__(self, index: Literal[0], /) -> str: ...
+        @overload
+        def __getitem__(self, index: Literal[1], /) -> bool: ...
+        @overload
+        def __getitem__(self, index: Literal[2, 3], /) -> int: ...
+        def __getitem__(self, index: object, /) -> object: ...
+
+    class ListNode(list[object]):
+        """``[line, column, item, …]``."""
+
+        @overload  # type: ignore[override]
+        def __getitem__(self, index: Literal[0, 1], /) -> int: ...  # type: ignore[overload-overlap]
+        @overload
+        def __getitem__(self, index: SupportsIndex, /) -> Value: ...
+        @overload
+        def __getitem__(self, index: slice, /) -> list[Value]: ...
+        def __getitem__(self, index: object, /) -> object: ...
+
+    class Mapping(dict[str, "Value"]):
+        """``{"": [line, column, …], key: value, …}``."""
+
+        @overload
+        def __getitem__(self, key: Literal[""], /) -> list[int]: ...  # type: ignore[overload-overlap]
+        @overload
+        def __getitem__(self, key: str, /) -> Value: ...
+        def __getitem__(self, key: object, /) -> object: ...
+else:
+    ScalarNode = ListNode = list
+    Mapping = dict
+
+Value: TypeAlias = "ScalarNode | ListNode | Mapping"
+"""A value in a document; a written null is a scalar."""
+
+Node: TypeAlias = "Value | None"
+"""The same, or None for what is not there."""
+
+PLACES: Final = ""
 """Key of a mapping under which its places stand; no key that a rule asks for is empty."""
 
 NULLS = frozenset(("", "~", "null", "Null", "NULL"))
@@ -87,12 +137,12 @@ class BrokenDocumentError(Exception):
         self.limit = limit
 
 
-def is_scalar(node: Node) -> TypeGuard[list[Any]]:
+def is_scalar(node: Node) -> TypeIs[ScalarNode]:
     """Whether a node is a scalar, null included."""
     return type(node) is list and type(node[0]) is str
 
 
-def is_list(node: Node) -> TypeGuard[list[Any]]:
+def is_list(node: Node) -> TypeIs[ListNode]:
     """Whether a node is a list."""
     return type(node) is list and type(node[0]) is not str
 
@@ -109,11 +159,12 @@ def is_null(node: Node) -> bool:
     return type(node) is list and node[0] in NULLS and node[1] is True
 
 
-def place(node: Node) -> Place:
-    """Return where a node begins."""
-    if type(node) is dict:
-        return Place(*node[PLACES][:2])
-    return Place(*node[2:4]) if is_scalar(node) else Place(*node[:2])
+def place(node: Value) -> Place:
+    """Return where a value begins."""
+    if is_scalar(node):
+        return Place(node[2], node[3])
+    start = node if is_list(node) else node[PLACES]
+    return Place(start[0], start[1])
 
 
 class PlaceWantedError(Exception):
@@ -132,14 +183,15 @@ def key_place(mapping: Mapping, key: str) -> Place:
     return Place(*mapping[PLACES][index : index + 2])
 
 
-as_scalar: Callable[[list[Any]], Scalar] = partial(tuple.__new__, Scalar)
+_make_scalar: Callable[[list[object]], Scalar] = partial(tuple.__new__, Scalar)
+as_scalar: Callable[[ScalarNode], Scalar] = _make_scalar
 """Make a :class:`Scalar` of a scalar node; three times as fast as the class itself."""
 
 
 def scalar(node: Node) -> Scalar | None:
     """Return a scalar that has a value, else None."""
     if type(node) is list and type(node[0]) is str and not (node[1] is True and node[0] in NULLS):
-        return as_scalar(node)
+        return _make_scalar(node)
     return None
 
 
@@ -150,12 +202,26 @@ def text(node: Node) -> str:
     return ""
 
 
-def pairs(mapping: Mapping) -> islice[tuple[str, Node]]:
+EMPTY = cast("Mapping", {})
+"""A mapping without entries, and without a place."""
+
+
+def as_mapping(node: Node) -> Mapping:
+    """Return a mapping as it is, and an empty one for anything else."""
+    return node if type(node) is dict else EMPTY
+
+
+def emptied(mapping: Mapping) -> Mapping:
+    """Return an empty mapping at the place of another."""
+    return cast("Mapping", {PLACES: mapping[PLACES]})
+
+
+def pairs(mapping: Mapping) -> islice[tuple[str, Value]]:
     """Return the entries of a mapping without its places."""
     return islice(mapping.items(), 1, None)
 
 
-def placed_pairs(mapping: Mapping) -> Iterator[tuple[str, Place, Node]]:
+def placed_pairs(mapping: Mapping) -> Iterator[tuple[str, Place, Value]]:
     """Yield the entries of a mapping with the places of their keys.
 
     Raises:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import yaml
 
 from quota_advisor.documents.yaml.exact_tree import LOADER
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 Path = tuple[str | int, ...]
 """Keys and indexes from the root of a document."""
@@ -83,7 +86,7 @@ def written_mappings(data: bytes, line: int, places: Places) -> Iterator[Written
     """
     root = yaml.compose(data, Loader=LOADER)
     writing = _Writing(line, _repeated(root))
-    waiting: list[tuple[_Way, Any, Any]] = [(None, None, root)]
+    waiting: list[_Waiting] = [(None, None, root)] if root is not None else []
     while waiting:
         way, key, node = waiting.pop()
         if id(node) in writing.repeated:
@@ -98,8 +101,11 @@ def written_mappings(data: bytes, line: int, places: Places) -> Iterator[Written
         )
 
 
-_Way = tuple[Any, str | int] | None
+_Way: TypeAlias = "tuple[_Way, str | int] | None"
 """The way to a node: that to what holds it, and one step more. Paths would take more room."""
+
+_Waiting = tuple[_Way, yaml.Node | None, yaml.Node]
+"""The way to what holds a node, the node's key, and the node."""
 
 
 def _path(way: _Way) -> Path:
@@ -110,11 +116,11 @@ def _path(way: _Way) -> Path:
     return tuple(reversed(steps))
 
 
-def _repeated(root: Any) -> set[int]:
+def _repeated(root: yaml.Node | None) -> set[int]:
     """Return the nodes that aliases lead to."""
     seen: set[int] = set()
     repeated: set[int] = set()
-    waiting = [root]
+    waiting = [root] if root is not None else []
     while waiting:
         node = waiting.pop()
         if id(node) in seen:
@@ -125,12 +131,16 @@ def _repeated(root: Any) -> set[int]:
     return repeated
 
 
-def _children(node: Any) -> Iterator[tuple[Any, Any]]:
+def _children(node: yaml.Node) -> Iterator[tuple[yaml.Node | None, yaml.Node]]:
     """Yield what is in a collection: for a mapping each key and value, for a list None and item."""
     if isinstance(node, yaml.MappingNode):
-        yield from ((key, value) for key, value in node.value if _is_scalar(key))
+        yield from _pairs(node)
     elif isinstance(node, yaml.SequenceNode):
         yield from ((None, item) for item in node.value)
+
+
+def _pairs(mapping: yaml.MappingNode) -> Iterator[tuple[yaml.ScalarNode, yaml.Node]]:
+    return ((key, value) for key, value in mapping.value if _is_scalar(key))
 
 
 class _Writing(NamedTuple):
@@ -144,33 +154,33 @@ class _Writing(NamedTuple):
     line: int
     repeated: set[int]
 
-    def is_at(self, mapping: Any, places: Places) -> bool:
+    def is_at(self, mapping: yaml.MappingNode, places: Places) -> bool:
         marks = (node.start_mark for pair in mapping.value for node in pair)
         return any((mark.line + self.line, mark.column + 1) in places for mark in marks)
 
-    def entries(self, mapping: Any) -> tuple[Entry, ...]:
-        return tuple(self.entry(key, value) for key, value in _children(mapping))
+    def entries(self, mapping: yaml.MappingNode) -> tuple[Entry, ...]:
+        return tuple(self.entry(key, value) for key, value in _pairs(mapping))
 
-    def entry(self, key: Any, value: Any) -> Entry:
+    def entry(self, key: yaml.Node, value: yaml.Node) -> Entry:
         block = isinstance(value, yaml.MappingNode) and not value.flow_style
         inside = value.value[0][0].start_mark.column + 1 if block else 0
         nodes = (value, *(child for _, child in _children(value)))
         shared = any(id(node) in self.repeated for node in nodes)
         return Entry(key.value, self._span(key), self._span(value), inside, shared)
 
-    def _span(self, node: Any) -> Span:
+    def _span(self, node: yaml.Node) -> Span:
         start = node.start_mark
         return Span(start.index, _end(node), start.line + self.line, start.column + 1)
 
 
-def _end(node: Any) -> int:
+def _end(node: yaml.Node) -> int:
     """Return where a node ends: collections in block style end late, behind comments."""
-    while not _is_scalar(node) and not node.flow_style and node.value:
+    while isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         last = node.value[-1]
         node = last[1] if isinstance(node, yaml.MappingNode) else last
     end: int = node.end_mark.index
     return end
 
 
-def _is_scalar(node: Any) -> bool:
+def _is_scalar(node: yaml.Node) -> TypeIs[yaml.ScalarNode]:
     return isinstance(node, yaml.ScalarNode)

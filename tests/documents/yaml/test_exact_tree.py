@@ -15,6 +15,7 @@ from quota_advisor.documents.yaml.tree import (
     BrokenDocumentError,
     Node,
     Tree,
+    is_list,
     is_null,
     is_scalar,
     key_place,
@@ -35,7 +36,7 @@ def plain(node: Node) -> Any:
         return {key: plain(value) for key, value in pairs(node)}
     if is_scalar(node):
         return None if is_null(node) else node[0]
-    return None if node is None else [plain(item) for item in node[2:]]
+    return [plain(item) for item in node[2:]] if is_list(node) else None
 
 
 def broken(text: str) -> BrokenDocumentError:
@@ -84,7 +85,7 @@ def test_templates_are_told_from_broken_yaml(text: str) -> None:
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_places_are_lines_and_characters(mark: str, end: str) -> None:
     tree = read(end.join([f"{mark}a: é x", "b:", "- 'ü': \"q\"  # c", "- &n z", "- {k: *n}", ""]))
-    root = tree.root
+    root: Any = tree.root
     assert root["a"] == ["é x", True, 1, 4]
     assert root["b"][2]["ü"] == ["q", False, 3, 8]
     assert key_place(root["b"][2], "ü") == (3, 3)
@@ -94,7 +95,7 @@ def test_places_are_lines_and_characters(mark: str, end: str) -> None:
 
 
 def test_an_anchor_or_tag_does_not_move_the_place_of_its_value() -> None:
-    root = read("a: &x !!str 1\nb: &y # c\n  c: d\n").root
+    root: Any = read("a: &x !!str 1\nb: &y # c\n  c: d\n").root
     assert root["a"] == ["1", False, 1, 13]
     assert place(root["b"]) == (3, 3)
 

@@ -126,7 +126,8 @@ def test_what_is_not_kept_takes_no_room(reads_all: NativeReader) -> None:
     data = b'{"items": [' + other * 200_000 + b'{"containers": []}]}'
     found = reads_all.read_json(data, whole(data))
     assert found is not None
-    assert found[0][3]["items"][-1]["containers"] == [1, len(data) - 4]
+    root: Any = found[0][3]
+    assert root["items"][-1]["containers"] == [1, len(data) - 4]
 
 
 def test_keys_that_are_made_to_collide_are_left(reads_all: NativeReader) -> None:
