@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from quota_advisor.documents.compose.keys import LIMIT, LIMITS, RESERVATION, RESERVATIONS, folded
 from quota_advisor.documents.compose.values import Bad, Unknown, Value, read_setting
-from quota_advisor.documents.yaml.tree import Mapping, Node, pairs, scalar
+from quota_advisor.documents.yaml.tree import Mapping, Node, as_mapping, pairs, scalar
 from quota_advisor.documents.yaml.written import Entry, Path
 
 _IN_SERVICE = {folded(key): key for key in ("cpus", "cpu_quota", "cpu_period")}
@@ -44,7 +44,7 @@ def renamings(root: Mapping, path: Path, found: Sequence[Entry]) -> Iterator[Ren
     holder = _HOLDERS.get(tuple(map(str, path[2:])))
     if len(path) < len(("services", "a")) or path[0] != "services" or (path[2:] and not holder):
         return
-    service = root["services"][path[1]]
+    service = _below(root, ("services", str(path[1])))
     meant = _IN_AMOUNTS if holder else _IN_SERVICE
     if not _is_in_order(service):
         return
@@ -79,7 +79,7 @@ def _settings(mapping: Mapping, meant: dict[str, str]) -> Iterator[tuple[str, No
 def _below(node: Node, way: Sequence[str]) -> Mapping:
     for step in way:
         node = node.get(step) if type(node) is dict else None
-    return node if type(node) is dict else {}
+    return as_mapping(node)
 
 
 def _read(key: str, node: Node) -> Value:

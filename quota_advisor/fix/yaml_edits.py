@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from quota_advisor.documents.yaml.tree import Node, is_scalar, pairs
+from quota_advisor.documents.yaml.tree import Node, is_list, is_scalar, pairs
 from quota_advisor.documents.yaml.written import Entry, Path, Span
 
 Plain = Any
@@ -61,9 +61,9 @@ def plain(node: Node) -> Plain:
     """Return a tree without its places."""
     if type(node) is dict:
         return {key: plain(value) for key, value in pairs(node)}
-    if node is None or is_scalar(node):
-        return node and tuple(node[:2])
-    return [plain(item) for item in node[2:]]
+    if is_scalar(node):
+        return (node[0], node[1])
+    return [plain(item) for item in node[2:]] if is_list(node) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,16 @@ from quota_advisor.documents.compose.recognise import is_compose
 from quota_advisor.documents.kubernetes.cpu_manager import KNOWN_OPTIONS
 from quota_advisor.documents.kubernetes.keys import MISSPELT_CPU, POD_PATHS
 from quota_advisor.documents.kubernetes.quantity import NANO, CpuQuantity, parse_cpu
-from quota_advisor.documents.yaml.tree import Mapping, Node, is_list, is_null, pairs, scalar, text
+from quota_advisor.documents.yaml.tree import (
+    Mapping,
+    Node,
+    as_mapping,
+    is_list,
+    is_null,
+    pairs,
+    scalar,
+    text,
+)
 from quota_advisor.documents.yaml.written import Entry, Path, Span, Written
 from quota_advisor.fix.compose_plan import renamings
 from quota_advisor.fix.spelling import is_spelling_of
@@ -77,7 +86,7 @@ def plan(root: Node, mappings: Iterable[Written], asked: Asked) -> Iterator[Fix]
     for mapping in mappings:
         entries = [e for e in mapping.entries if _is_asked(e, asked)]
         if entries and is_compose(root, known=True):
-            yield from _compose_keys(root, mapping, asked)
+            yield from _compose_keys(as_mapping(root), mapping, asked)
             continue
         spot = _spot(root, mapping.path) if entries else None
         if spot is not None:
@@ -128,16 +137,18 @@ def _spot(root: Node, path: Path) -> _Spot | None:
     for step in path:
         nodes.append(_child(nodes[-1], step))
     start = next((i for i in reversed(range(len(nodes))) if _is_object(nodes[i])), None)
-    if start is None or type(nodes[-1]) is not dict:
+    node = nodes[-1]
+    if start is None or type(node) is not dict:
         return None
-    kind, inside = text(nodes[start]["kind"]), path[start:]
+    kind, inside = text(as_mapping(nodes[start])["kind"]), path[start:]
     way = POD_PATHS.get(kind, ())
     if inside[: len(way)] != way:
         return None
     inside = inside[len(way) :]
     is_container = bool(way) and len(inside) > 1 and inside[0] in _WITH_RESOURCES
     inside = inside[2:] if is_container else inside
-    return _Spot(kind, nodes[len(path) - len(inside)], is_container, inside, nodes[-1])
+    owner = as_mapping(nodes[len(path) - len(inside)])
+    return _Spot(kind, owner, is_container, inside, node)
 
 
 def _child(node: Node, step: str | int) -> Node:
