@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quota_advisor.audit.judge import judge
-from quota_advisor.collect.host.legible import legible
+from quota_advisor.collect.host.printable_facts import printable_facts
 from quota_advisor.errors import UsageError
 from quota_advisor.model.snapshot import load_snapshot
 from quota_advisor.rulebook.chosen import Rulebook, load_rulebook
@@ -80,7 +80,7 @@ def judge_snapshot(file: Path | str, *, rulebook: Rulebook | None = None) -> Rep
         SnapshotError: The file cannot be read, is no snapshot, or is of another version.
     """
     rulebook = rulebook or load_rulebook()
-    return judge(legible(load_snapshot(Path(file))), rulebook, "audit snapshot")
+    return judge(printable_facts(load_snapshot(Path(file))), rulebook, "audit snapshot")
 
 
 def _check_window(window_sec: float, samples: int | None) -> None:

@@ -14,17 +14,17 @@ from pathlib import Path
 from quota_advisor.checkout.chunks import MAX_DOCUMENT_BYTES
 from quota_advisor.checkout.ignored import repository
 from quota_advisor.checkout.inputs import FileKind, InputFile, Inputs, reason, shown
-from quota_advisor.documents.compose.merge import Unfound
+from quota_advisor.documents.compose.merge import NotFound
 from quota_advisor.model.manifest import ExtendsFault
 
-_NO_DIRECTORY = Unfound("standard input lies in no directory", ExtendsFault.NOT_READ)
-_REMOTE = Unfound("that file is not on this machine", ExtendsFault.NOT_READ)
-_OUTSIDE = Unfound("that file is outside of the repository", ExtendsFault.NOT_READ)
-_EXCLUDED = Unfound("that file is excluded", ExtendsFault.NOT_READ)
-_MISSING = Unfound("there is no such file", ExtendsFault.REFUSED)
-_DIRECTORY = Unfound("that is a directory", ExtendsFault.REFUSED)
-_SPECIAL = Unfound("that is no regular file", ExtendsFault.UNREADABLE)
-_TOO_LARGE = Unfound(
+_NO_DIRECTORY = NotFound("standard input lies in no directory", ExtendsFault.NOT_READ)
+_REMOTE = NotFound("that file is not on this machine", ExtendsFault.NOT_READ)
+_OUTSIDE = NotFound("that file is outside of the repository", ExtendsFault.NOT_READ)
+_EXCLUDED = NotFound("that file is excluded", ExtendsFault.NOT_READ)
+_MISSING = NotFound("there is no such file", ExtendsFault.REFUSED)
+_DIRECTORY = NotFound("that is a directory", ExtendsFault.REFUSED)
+_SPECIAL = NotFound("that is no regular file", ExtendsFault.UNREADABLE)
+_TOO_LARGE = NotFound(
     f"that file is larger than {MAX_DOCUMENT_BYTES >> 20} MiB", ExtendsFault.UNREADABLE
 )
 
@@ -45,14 +45,14 @@ class ComposeFiles:
             if file.kind is FileKind.MANIFEST and file.real:
                 self._by_name.setdefault(os.path.basename(file.real), []).append(file)  # noqa: PTH119
 
-    def find(self, naming: InputFile, name: str) -> InputFile | Unfound:
+    def find(self, naming: InputFile, name: str) -> InputFile | NotFound:
         """Return the file that another one names, relative to its own directory as compose does."""
         if not naming.real:
             return _NO_DIRECTORY
         if "://" in name or name.startswith("git@"):
             return _REMOTE
         directory = os.path.dirname(naming.real)  # noqa: PTH120 - a name is kept as written
-        # Compose takes out ".." before it looks, wherever a link on the way leads.
+        # Compose resolves ".." in the text of the path, before it follows any symbolic link.
         path = os.path.normpath(os.path.join(directory, name))  # noqa: PTH118
         try:
             return self._regular(directory, path)
@@ -60,9 +60,9 @@ class ComposeFiles:
             return _MISSING
         except (OSError, ValueError) as error:
             why = f"that file cannot be read: {reason(error)}"
-            return Unfound(why, ExtendsFault.UNREADABLE)
+            return NotFound(why, ExtendsFault.UNREADABLE)
 
-    def _regular(self, directory: str, path: str) -> InputFile | Unfound:
+    def _regular(self, directory: str, path: str) -> InputFile | NotFound:
         real = os.path.realpath(path)
         top = self._top(directory)
         if top is not None and real != top and not real.startswith(os.path.join(top, "")):  # noqa: PTH118

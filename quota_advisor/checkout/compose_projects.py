@@ -15,7 +15,7 @@ from quota_advisor.checkout.chunks import MAX_DOCUMENT_BYTES, Chunk, read_chunk
 from quota_advisor.checkout.compose_files import ComposeFiles
 from quota_advisor.checkout.inputs import InputFile, Inputs, reason
 from quota_advisor.documents.compose.layer import Layer
-from quota_advisor.documents.compose.merge import Extending, Unfound, joined, services
+from quota_advisor.documents.compose.merge import ExtendsResolver, NotFound, joined, services
 from quota_advisor.documents.compose.recognise import BASE_NAMES, OVERRIDE_NAMES
 from quota_advisor.documents.reader import Document, read_compose
 from quota_advisor.model.manifest import ComposeService, DocumentNote, ExtendsFault, NoteKind
@@ -26,13 +26,13 @@ MAX_OTHER_BYTES = 32 << 20
 Named = Mapping[str, Iterable[str]]
 """Files of the input by path, each with the other files that it names in ``extends``."""
 
-_Links = Mapping[tuple[str, str], str | Unfound]
+_Links = Mapping[tuple[str, str], str | NotFound]
 """Paths of files by the file that names them and the name it gives them."""
 
-_NO_SERVICES = Unfound("there are no services in that file", ExtendsFault.REFUSED)
-_TEMPLATE = Unfound("that file is a template", ExtendsFault.NOT_READ)
-_NOT_READ = Unfound("that file is not read", ExtendsFault.NOT_READ)
-_TOO_MANY = Unfound(
+_NO_SERVICES = NotFound("there are no services in that file", ExtendsFault.REFUSED)
+_TEMPLATE = NotFound("that file is a template", ExtendsFault.NOT_READ)
+_NOT_READ = NotFound("that file is not read", ExtendsFault.NOT_READ)
+_TOO_MANY = NotFound(
     f"more than {MAX_OTHER_BYTES >> 20} MiB of files outside of the input would be read",
     ExtendsFault.UNREADABLE,
 )
@@ -47,7 +47,7 @@ class _Content(NamedTuple):
     """
 
     layers: Sequence[Layer]
-    whole: Layer | Unfound
+    whole: Layer | NotFound
 
 
 class Project(NamedTuple):
@@ -55,13 +55,13 @@ class Project(NamedTuple):
 
     Attributes:
         files: Those of the input, in its order.
-        projects: Paths of files that are laid over each other, the last of which counts most.
+        merges: Paths of files that are laid over each other, the last of which counts most.
         links: What the files call each other.
         others: Files that are read besides, by path.
     """
 
     files: Sequence[InputFile]
-    projects: Sequence[Sequence[str]]
+    merges: Sequence[Sequence[str]]
     links: _Links
     others: Mapping[str, _Content]
 
@@ -82,52 +82,52 @@ class ProjectReader:
     def services(self) -> Iterator[ComposeService]:
         """Yield every service that a file of the input speaks of, once they all are read."""
         judged = {file.path for file in self._project.files}
-        extending = Extending(self._find)
-        for project in self._project.projects:
-            contents = [self._contents[path] for path in project if path in self._contents]
+        resolver = ExtendsResolver(self._find)
+        for paths in self._project.merges:
+            contents = [self._contents[path] for path in paths if path in self._contents]
             layers = [layer for content in contents for layer in content.layers]
-            yield from services(layers, extending, judged)
+            yield from services(layers, resolver, judged)
 
-    def _find(self, file: str, other: str) -> Layer | Unfound:
+    def _find(self, file: str, other: str) -> Layer | NotFound:
         found = self._project.links.get((file, other), _NOT_READ)
-        if isinstance(found, Unfound):
+        if isinstance(found, NotFound):
             return found
         return self._contents[found].whole if found in self._contents else _NOT_READ
 
 
 def _content(documents: Sequence[Document], layers: Sequence[Layer]) -> _Content:
-    return _Content(layers, joined(layers) if layers else _lost(documents))
+    return _Content(layers, joined(layers) if layers else _why_no_services(documents))
 
 
-def _lost(documents: Sequence[Document]) -> Unfound:
+def _why_no_services(documents: Sequence[Document]) -> NotFound:
     """Return why a file has no services to extend."""
     for note in documents:
         if isinstance(note, DocumentNote):
             if note.kind is NoteKind.RENDER_FIRST:
                 return _TEMPLATE
             if note.kind is NoteKind.BROKEN:
-                return Unfound(f"that file is broken: {note.text}", ExtendsFault.REFUSED)
+                return NotFound(f"that file is broken: {note.text}", ExtendsFault.REFUSED)
             if note.kind is NoteKind.UNREADABLE:
                 why = f"that file cannot be read: {note.text}"
-                return Unfound(why, ExtendsFault.UNREADABLE)
+                return NotFound(why, ExtendsFault.UNREADABLE)
     return _NO_SERVICES
 
 
 def projects(inputs: Inputs, named: Named) -> list[Project]:
-    """Return the files of an input that have relatives, each in one project.
+    """Return the compose files of an input that bear on each other, each in one project.
 
     Args:
         inputs: The input.
         named: What its files name in ``extends``.
     """
-    gathering = _Gathering(inputs, named)
-    for base, override in _pairs(inputs.files, gathering.lookup):
-        gathering.lay_over(base, override)
+    search = _ProjectSearch(inputs, named)
+    for base, override in _pairs(inputs.files, search.lookup):
+        search.lay_over(base, override)
     for file in inputs.files:
         if file.path in named and file.size <= MAX_DOCUMENT_BYTES:
-            gathering.add(file)
-    gathering.follow()
-    return list(gathering.projects())
+            search.add(file)
+    search.follow()
+    return list(search.projects())
 
 
 def _pairs(
@@ -154,7 +154,7 @@ def _base_of(override: InputFile, elsewhere: ComposeFiles) -> InputFile | None:
     return next((file for file in found if isinstance(file, InputFile)), None)
 
 
-class _Gathering:
+class _ProjectSearch:
     """Follows files to those that they name, and these to others."""
 
     def __init__(self, inputs: Inputs, named: Named) -> None:
@@ -163,7 +163,7 @@ class _Gathering:
         self._named = named
         self._members: dict[str, InputFile] = {}
         self._related: dict[str, set[str]] = {}
-        self._links: dict[tuple[str, str], str | Unfound] = {}
+        self._links: dict[tuple[str, str], str | NotFound] = {}
         self._overrides: dict[str, str] = {}
         self._laid_over: set[str] = set()
         self._contents: dict[str, _Content] = {}
@@ -191,7 +191,7 @@ class _Gathering:
                 other = self.lookup.find(file, name)
                 if isinstance(other, InputFile):
                     self._relate(file, other)
-                self._links[file.path, name] = other if isinstance(other, Unfound) else other.path
+                self._links[file.path, name] = other if isinstance(other, NotFound) else other.path
 
     def projects(self) -> Iterator[Project]:
         """Yield the projects, in the order of the input."""
@@ -223,7 +223,7 @@ class _Gathering:
             data = read_chunk(Chunk(file, 0, file.size, 1))
         except OSError as error:
             why = f"that file cannot be read: {reason(error)}"
-            return _Content((), Unfound(why, ExtendsFault.UNREADABLE))
+            return _Content((), NotFound(why, ExtendsFault.UNREADABLE))
         return _content(*read_compose(file.path, data))
 
     def _related_to(self, path: str) -> set[str]:
@@ -239,12 +239,12 @@ class _Gathering:
         files = [self._members[path] for path in members if path in self._order]
         return Project(
             files=files,
-            projects=list(self._projects(members)),
+            merges=list(self._merges(members)),
             links=self._links,
             others={p: self._contents[p] for p in members if p in self._contents},
         )
 
-    def _projects(self, members: Sequence[str]) -> Iterator[Sequence[str]]:
+    def _merges(self, members: Sequence[str]) -> Iterator[Sequence[str]]:
         """Yield what is laid over each other, those first whose services others take over.
 
         Of findings that agree the first is reported: about the service that has the value itself.

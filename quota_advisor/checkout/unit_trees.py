@@ -122,7 +122,7 @@ def _merged(directories: Sequence[_Directory], naming: Naming) -> Iterator[Merge
 
 def _with_drop_ins(name: str, directories: Sequence[_Directory], naming: Naming) -> Merged:
     named = ([d.units[n] for d in directories if n in d.units] for n in _fragment_names(name))
-    # An instance's own file is taken before its template's, which it does not hide.
+    # An instance's own file wins over that of its template, but does not hide it.
     fragments = next((files for files in named if files), [])
     group = _drop_ins(naming.stems(name), directories)
     hidden = [HiddenFile(path=f.path, hidden_by=fragments[0].path) for f in fragments[1:]]
@@ -160,7 +160,7 @@ def _drop_ins(stems: Sequence[str], directories: Sequence[_Directory]) -> _Group
 def _by_priority(
     stems: Sequence[str], directories: Sequence[_Directory]
 ) -> Iterator[tuple[str, UnitFile]]:
-    # What is specific comes before what is general, and only then do directories count.
+    # Drop-ins for the name come before those for the type; within each, the directory decides.
     levels: Sequence[Sequence[str]] = [stems[:-1], stems[-1:]] if len(stems) > 1 else [stems]
     for level in levels:
         for directory in directories:

@@ -98,12 +98,12 @@ def _services(layers: Sequence[Layer]) -> Iterator[ComposeService]:
     if layers:
         # Few inputs hold any: most need none of this.
         from quota_advisor.documents.compose.merge import (  # noqa: PLC0415
-            Extending,
+            ExtendsResolver,
             no_other_file,
             services,
         )
 
-        yield from services(layers, Extending(no_other_file))
+        yield from services(layers, ExtendsResolver(no_other_file))
 
 
 class _File:
@@ -158,7 +158,7 @@ class _File:
                 try:
                     yield from self._objects(self._source(document), root)
                 except PlaceWantedError:
-                    # Something is where it does not belong; the exact way knows every place.
+                    # A finding needs the place of a key; only the exact reader keeps those.
                     pass
                 else:
                     continue
@@ -173,9 +173,10 @@ class _File:
                 yield from self._document(document, wanted)
 
     def _roots(self, part: Part) -> Iterator[tuple[Part, Node]]:
-        """Yield documents with what the fast way made of them; None for a closer look.
+        """Yield documents, each with the tree that the native reader made of it.
 
-        What that way passes over is left out.
+        The tree is None where an exact reader has to read the document; documents that the native
+        reader passes over are left out.
         """
         native = None if self._compose else native_reader()
         found = None if native is None else native.read(self.data, part)
@@ -193,7 +194,7 @@ class _File:
         raw = self.data[part.start : part.end]
         worth = any(word in raw for word in _WORTH_PARSING)
         if not worth and not may_hold_amounts(raw, 0, len(raw)):
-            # JSON or not, it is skipped as cheaply as any other text.
+            # Nothing in it can matter, so whether it is JSON is not worth finding out.
             raise NotJsonError
         patch = self._patch_file or _PATCH in raw
         prune = not any(word in raw for word in _WORTH_READING_IN_FULL)
@@ -220,7 +221,7 @@ class _File:
             tree = self._exact(part, prune=wanted is Interest.PODS)
         except BrokenDocumentError as error:
             if error.template:
-                # The parser complains behind the mark that it did not understand.
+                # The parser complains behind the template that confused it, not at it.
                 error.column = (
                     place_on_line(self.data, part.start, error.line - part.line) or error.column
                 )
@@ -277,13 +278,13 @@ class _File:
 
     def _objects(self, source: Source, root: Node) -> Iterator[Document]:
         values = as_object(root) if self._values else None
-        # All of them before the first is handed on: reading may have to begin again.
+        # Read all before yielding any: a PlaceWantedError makes the exact reader start over.
         for found in list(self._found(source, root if values is None else values)):
             if isinstance(found, PodReading):
                 open_at = source.unwritten or found.template
                 if open_at is not None:
                     yield from self._render_first(open_at.line, open_at.column)
-                # A text may look like that mark: what is wrong by itself is told all the same.
+                # A text may contain "#@" by chance, so what is wrong in the pod is reported, too.
                 yield found.pod._replace(partial=True) if source.unwritten else found.pod
             elif isinstance(found, KubeletText):
                 yield from self._kubelet_text(found)

@@ -1,14 +1,14 @@
-"""What somebody has yet to write: texts that are templates, and values that are placeholders."""
+"""Templates and placeholders: what a program or a person has yet to fill in."""
 
 from __future__ import annotations
 
 import re
 
 TEMPLATE = re.compile(rb"\{\{|\{%|<%")
-"""What Go, Jinja and ERB templates begin their actions with."""
+"""How actions begin in templates of Go, Jinja and ERB."""
 
 YTT = b": #@"
-"""Where ytt writes a value, YAML sees a comment."""
+"""How ytt writes a value; to YAML it is a comment."""
 
 _PLACEHOLDER = re.compile(
     r"\$\w+\$?|\$\([^()]*\)|@[\w.-]+@|__\w+__|%\w+%|<[\w .-]+>|\[\[.*\]\]|\(\(.*\)\)"
@@ -18,7 +18,7 @@ _PLACEHOLDER = re.compile(
 
 
 def is_placeholder(text: str) -> bool:
-    """Whether a value is one that a program, or somebody with an editor, has yet to write."""
+    """Whether a value is a placeholder that a program or a person has yet to fill in."""
     if text[:1].isdigit():
         return "{" in text
     return "{" in text or _PLACEHOLDER.fullmatch(text) is not None

@@ -50,7 +50,7 @@ _NAMES = (
 )
 _POD = re.compile(rf"pod{_UID}\Z")
 _BARE_ID = re.compile(_ID + r"\Z")
-# A bare id says who made it only by what it lies in.
+# Only the directory around a bare id tells which engine made the container.
 _PARENTS = {"docker": Engine.DOCKER, "default": Engine.CONTAINERD, "k8s.io": Engine.CONTAINERD}
 
 _CRI = "io.kubernetes.cri."
@@ -87,8 +87,8 @@ def name_containers(
     """
     found = {path: container for path in paths if (container := recognise(path)) is not None}
     wanted = {(container.engine, container.id) for container in found.values()}
-    book = _NameBook(root, wanted)
-    return {path: _named(container, book) for path, container in found.items()}, book.problems
+    names = _ContainerNames(root, wanted)
+    return {path: _named(container, names) for path, container in found.items()}, names.problems
 
 
 def _recognise_part(parts: list[str], index: int) -> tuple[Engine, str] | None:
@@ -112,12 +112,12 @@ def _uid(text: str) -> str:
     return text.replace("_", "-")
 
 
-def _named(container: Container, book: _NameBook) -> Container:
-    name = book.name(container.engine, container.id)
+def _named(container: Container, names: _ContainerNames) -> Container:
+    name = names.name(container.engine, container.id)
     return Container(engine=container.engine, id=container.id, name=name)
 
 
-class _NameBook:
+class _ContainerNames:
     """Names of the containers of one host, asked for once for each engine that has any."""
 
     def __init__(self, root: HostRoot, wanted: set[tuple[Engine, str]]) -> None:
@@ -148,7 +148,7 @@ class _NameBook:
         try:
             reply = _get(self._root.socket_path(path), "/containers/json")
             self._names |= dict(_listed_names(reply, "Id", "Names"))
-        # A hang-up without a word is both of these; it is an answer, and a bad one.
+        # RemoteDisconnected is an HTTPException and an OSError: the engine answered, but badly.
         except (ValueError, http.client.HTTPException) as error:
             self._nonsense(engine, path, error)
         except OSError as error:
@@ -209,7 +209,7 @@ def _get(socket_path: str, target: str) -> Any:
 
 
 class _Buffer:
-    """What HTTPResponse wants of a socket, over bytes that are here already."""
+    """Stands in for the socket that HTTPResponse reads from: the bytes are already here."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -219,7 +219,7 @@ class _Buffer:
 
 
 def _connect(path: str) -> socket.socket:
-    # An address holds 107 bytes, less than many a --root; the way through /proc is always short.
+    # A socket address holds 107 bytes, and --root may be longer; a path below /proc is short.
     directory, name = posixpath.split(path)
     descriptor = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

@@ -125,7 +125,7 @@ def censored(seen: Trace, budgets: Sequence[Budget], above: Iterable[Trace] = ()
     """Tell of each window whether a limit held the demand back."""
     period_nsec = max(budget.limit.period_usec for budget in budgets) * _NSEC_PER_USEC
     marks = stalled(seen, period_nsec)
-    # Most groups are far below their limit all the time: one comparison spares them the rest.
+    # Most groups stay far below their limit: for those one comparison is enough.
     if max(seen.used_nsec, default=0) >= REACHED * min(b.nsec(0) for b in budgets):
         for index, elapsed in enumerate(seen.elapsed_nsec):
             budget = min(b.nsec(elapsed) for b in budgets)

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from quota_advisor.collect.host.cgroup_tree import CgroupTree, find_tree
-from quota_advisor.collect.host.legible import legible
 from quota_advisor.collect.host.node import collect_node, read_node
+from quota_advisor.collect.host.printable_facts import printable_facts
 from quota_advisor.collect.host.root import HostRoot
 from quota_advisor.collect.host.sampler import Progress
 from quota_advisor.collect.host.systemd.bus import BusError, Manager
@@ -70,7 +70,7 @@ def collect_host(root: HostRoot, request: Request) -> HostFacts:
     if request.user:
         _collect_units(root, "user", request.adapter, units)
     node, node_problems = collect_node(root, tree, first, last, units.version)
-    return legible(
+    return printable_facts(
         HostFacts(
             hostname=_hostname(root),
             observation=observed.observation,

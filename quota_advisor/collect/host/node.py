@@ -40,11 +40,11 @@ MAX_CONFIG_BYTES = 4 << 20
 NEEDS_WINDOW = Missing(reason="needs two readings: totals are judged, not a window")
 
 _HZ = re.compile(r"^CONFIG_HZ=([1-9][0-9]{0,4})$", re.MULTILINE)
-# "8-edge", "-event" or "27 Level": the line itself, with nobody listening behind it.
+# "8-edge", "-event" or "27 Level": the name of an interrupt line that no driver uses.
 _LINE = re.compile(r"[0-9]*(-\S+)?(\s(Level|Edge))?\Z")
 _NUMBERED = re.compile(r"(?:cpu|node)?([0-9]{1,6})\Z")
 _STAT_FIELDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
-# The kernel's idle times are known to go back a little (proc(5) on iowait).
+# The kernel's idle times may decrease a little (proc(5) on iowait).
 _UNSTEADY = frozenset({"idle", "iowait"})
 
 T = TypeVar("T")

@@ -114,8 +114,8 @@ class Sampler:
         self._hierarchy = hierarchy
         self._limits = limits
         self._clock = clock
-        self._feeds: dict[str, _Feed] = {}
-        self._open: list[_Feed] = []
+        self._groups: dict[str, _OpenFiles] = {}
+        self._open: list[_OpenFiles] = []
         self._missing: dict[str, Missing] = {}
         self._unopened = 0
 
@@ -132,8 +132,8 @@ class Sampler:
 
     def close(self) -> None:
         """Close all files."""
-        for feed in self._feeds.values():
-            feed.close()
+        for group in self._groups.values():
+            group.close()
 
     def run(self, schedule: Schedule, on_progress: Progress | None = None) -> Sampled:
         """Sample for the whole window and return what was found."""
@@ -157,14 +157,14 @@ class Sampler:
         """Read every open cgroup once; those that are gone are closed."""
         clock = self._clock.monotonic_nsec
         lost = False
-        for feed in self._open:
+        for group in self._open:
             try:
-                used, stalled = feed.read()
+                used, stalled = group.read()
             except (OSError, ValueError) as error:
-                feed.lost = _why(error)
+                group.lost = _why(error)
                 lost = True
                 continue
-            samples = feed.samples
+            samples = group.samples
             samples.times_nsec.append(clock())
             samples.usage.append(used)
             samples.stalled.append(stalled)
@@ -173,24 +173,24 @@ class Sampler:
 
     def demand(self, interval_usec: int) -> dict[str, Demand | Missing]:
         """Return the demand of each cgroup as sampled so far."""
-        traces = {path: trace(feed.samples) for path, feed in self._feeds.items()}
+        traces = {path: trace(group.samples) for path, group in self._groups.items()}
         found: dict[str, Demand | Missing] = dict(self._missing)
-        for path, feed in self._feeds.items():
-            if feed.lost:
-                found[path] = Missing(reason=f"lost while it was sampled: {feed.lost}")
+        for path, group in self._groups.items():
+            if group.lost:
+                found[path] = Missing(reason=f"lost while it was sampled: {group.lost}")
                 continue
             chain = self._chain(path)
             # Where the kernel does not tell how ancestors stalled the group, their own counters do.
-            blind = [] if feed.sees_ancestors else [p for p in chain if p != path and p in traces]
+            blind = [] if group.sees_ancestors else [p for p in chain if p != path and p in traces]
             above: list[Trace] = [traces[p] for p in blind]
             found[path] = measure(traces[path], interval_usec, list(chain.values()), above)
         return found
 
     def _drop_lost(self) -> None:
-        for feed in self._open:
-            if feed.lost:
-                feed.close()
-        self._open = [feed for feed in self._open if not feed.lost]
+        for group in self._open:
+            if group.lost:
+                group.close()
+        self._open = [group for group in self._open if not group.lost]
 
     def _wait(self, start: int, tick: int, schedule: Schedule) -> bool:
         """Sleep until a tick; return False when it is so late that the next one should do.
@@ -225,8 +225,8 @@ class Sampler:
                 self._missing[path] = Missing(reason="not sampled: too many files would be open")
             else:
                 budget -= len(files)
-                self._open_feed(path, files, own=path in chain)
-        self._open = list(self._feeds.values())
+                self._open_group(path, files, own=path in chain)
+        self._open = list(self._groups.values())
 
     def _files(self, path: str, *, own: bool, above: bool) -> dict[str, str] | Missing:
         """Return the files to read at each sample, by what they tell."""
@@ -243,20 +243,20 @@ class Sampler:
             files["local"] = f"{group}/cpu.stat.local"
         return files
 
-    def _open_feed(self, path: str, files: dict[str, str], *, own: bool) -> None:
-        feed = (_LegacyFeed if self._hierarchy.version == 1 else _UnifiedFeed)(own=own)
+    def _open_group(self, path: str, files: dict[str, str], *, own: bool) -> None:
+        group = (_FilesV1 if self._hierarchy.version == 1 else _FilesV2)(own=own)
         try:
             for role, name in files.items():
-                feed.files[role] = self._root.open(name)
-            feed.start()
+                group.files[role] = self._root.open(name)
+            group.start()
         except (OSError, ValueError) as error:
-            feed.close()
+            group.close()
             self._missing[path] = Missing(reason=f"{files['usage']}: {_why(error)}")
         else:
-            self._feeds[path] = feed
+            self._groups[path] = group
 
 
-class _Feed:
+class _OpenFiles:
     """The open files of one cgroup and what was read from them."""
 
     nsec_per_unit: int
@@ -302,7 +302,7 @@ class _Feed:
             os.close(descriptor)
 
 
-class _LegacyFeed(_Feed):
+class _FilesV1(_OpenFiles):
     nsec_per_unit = 1
 
     def read(self) -> tuple[int, int]:
@@ -320,7 +320,7 @@ class _LegacyFeed(_Feed):
         return sum(_number_after(os.pread(f, _STAT_BYTES, 0), b"throttled_time ") for f in files)
 
 
-class _UnifiedFeed(_Feed):
+class _FilesV2(_OpenFiles):
     nsec_per_unit = 1000
 
     def read(self) -> tuple[int, int]:

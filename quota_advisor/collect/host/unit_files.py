@@ -133,7 +133,7 @@ class UnitFileReader:
 
     def _report(self, path: str, error: OSError) -> None:
         self._problems.setdefault(path, Problem(subject=path, reason=why(error)))
-        # What is of the wrong type systemd cannot read either: that much is known of it.
+        # systemd cannot read what is not a regular file either, so nothing is unknown then.
         if error.errno not in (errno.EISDIR, errno.ENOTDIR, errno.EINVAL):
             self._unknown.add(path)
 

@@ -179,9 +179,9 @@ def _finish(root: HostRoot, tree: CgroupTree, watched: _Watched, clock: Clock) -
     groups: list[CgroupFacts] = []
     problems = [*tree.problems, *unnamed]
     for path, group in alive.items():
-        pieces = _Pieces(group, last[path], containers.get(path))
-        groups.append(_facts(tree, path, pieces, watched))
-        problems += [*group.problems, *pieces.last.problems, *_backwards(groups[-1])]
+        end = _AtEnd(group, last[path], containers.get(path))
+        groups.append(_facts(tree, path, end, watched))
+        problems += [*group.problems, *end.last.problems, *_backwards(groups[-1])]
     return Observed(
         observation=_observation(watched, last, taken_at),
         cgroups=tuple(groups),
@@ -191,14 +191,14 @@ def _finish(root: HostRoot, tree: CgroupTree, watched: _Watched, clock: Clock) -
 
 
 @dataclass(frozen=True, slots=True)
-class _Pieces:
+class _AtEnd:
     settings: GroupSettings
     last: CounterReading
     container: Container | None
 
 
-def _facts(tree: CgroupTree, path: str, pieces: _Pieces, watched: _Watched) -> CgroupFacts:
-    settings, last = pieces.settings, pieces.last
+def _facts(tree: CgroupTree, path: str, end: _AtEnd, watched: _Watched) -> CgroupFacts:
+    settings, last = end.settings, end.last
     return CgroupFacts(
         path=path,
         version=tree.hierarchy.version,
@@ -210,23 +210,23 @@ def _facts(tree: CgroupTree, path: str, pieces: _Pieces, watched: _Watched) -> C
         threads=settings.threads,
         commands=settings.commands,
         totals=last.counters,
-        window=_window(path, pieces, watched),
+        window=_window(path, end, watched),
         demand=_demand(path, last, watched),
-        container=pieces.container,
+        container=end.container,
         sources=tuple(dict.fromkeys((*settings.sources, *last.sources))),
     )
 
 
-def _window(path: str, pieces: _Pieces, watched: _Watched) -> CounterWindow | Missing:
+def _window(path: str, end: _AtEnd, watched: _Watched) -> CounterWindow | Missing:
     if watched.sampled is None:
-        return lifetime(pieces.last.counters)
+        return lifetime(end.last.counters)
     first = watched.first.get(path)
     if first is None:
         return CREATED
-    if not _same(first.identity, pieces.last.identity):
+    if not _same(first.identity, end.last.identity):
         return RECREATED
-    window = count(first.counters, pieces.last.counters)
-    return window if not _limit_changed(path, pieces.settings, watched) else _without_burst(window)
+    window = count(first.counters, end.last.counters)
+    return window if not _limit_changed(path, end.settings, watched) else _without_burst(window)
 
 
 def _demand(path: str, last: CounterReading, watched: _Watched) -> Demand | Missing:

@@ -23,7 +23,7 @@ MAX_EXTENDS = 32
 """Services that extend each other in a row; more are not followed."""
 
 
-class Unfound(NamedTuple):
+class NotFound(NamedTuple):
     """Why a service, or the file that it should stand in, is not known.
 
     Attributes:
@@ -35,16 +35,16 @@ class Unfound(NamedTuple):
     fault: ExtendsFault
 
 
-Find = Callable[[str, str], Layer | Unfound]
+Find = Callable[[str, str], Layer | NotFound]
 """Gives the services of another file: asked with the file that names it, and the name written."""
 
 
-def no_other_file(_file: str, _other: str) -> Unfound:
+def no_other_file(_file: str, _other: str) -> NotFound:
     """Find nothing: where a file is read alone."""
-    return Unfound("that file is not read", ExtendsFault.NOT_READ)
+    return NotFound("that file is not read", ExtendsFault.NOT_READ)
 
 
-class _Spot(NamedTuple):
+class _Located(NamedTuple):
     """A service of a document, and what that document says of it."""
 
     layer: Layer
@@ -55,14 +55,14 @@ class _Spot(NamedTuple):
         return self.layer, self.definition.name
 
 
-class _Room:
+class _Budget:
     """How much may still be copied from one service to another: files can be hostile."""
 
     def __init__(self) -> None:
         self._left = MAX_NODES
 
-    def takes(self, below: Definition) -> bool:
-        """Count a service that is taken over; whether there was room for it."""
+    def allows(self, below: Definition) -> bool:
+        """Count a service that is taken over; whether there was budget for it."""
         words = sum(len(words) for words in below.words.values())
         told = len(below.suppressions) + len(below.wrong_shapes) + len(below.unresolved)
         told += len(below.unknown_keys)
@@ -77,7 +77,7 @@ class _Resolved(NamedTuple):
     depth: int
 
 
-class Extending:
+class ExtendsResolver:
     """Resolves ``extends``, each service once.
 
     Args:
@@ -87,56 +87,56 @@ class Extending:
     def __init__(self, find: Find) -> None:
         self._find = find
         self._known: dict[tuple[Layer, str], _Resolved] = {}
-        self._room = _Room()
+        self._budget = _Budget()
 
     def resolved(self, layer: Layer, name: str) -> Definition | None:
         """Return a service of a document with what it extends; None for one taken away."""
         definition = layer.services[name]
         if definition is None:
             return None
-        chain, below = self._chain(_Spot(layer, definition))
-        for spot in reversed(chain):
-            below = self._known[spot.key] = self._extended(below, spot.definition)
+        chain, below = self._chain(_Located(layer, definition))
+        for located in reversed(chain):
+            below = self._known[located.key] = self._extended(below, located.definition)
         return self._known[layer, name].definition
 
-    def _chain(self, spot: _Spot) -> tuple[list[_Spot], _Resolved | Unfound | None]:
+    def _chain(self, located: _Located) -> tuple[list[_Located], _Resolved | NotFound | None]:
         """Return services of which each extends the next, and what the last of them extends."""
-        chain = {spot.key: spot}
-        while spot.key not in self._known:
-            following = self._following(spot)
-            if following is None or isinstance(following, Unfound):
+        chain = {located.key: located}
+        while located.key not in self._known:
+            following = self._following(located)
+            if following is None or isinstance(following, NotFound):
                 return list(chain.values()), following
             if following.key in chain:
-                loop = Unfound("they extend each other", ExtendsFault.REFUSED)
+                loop = NotFound("they extend each other", ExtendsFault.REFUSED)
                 return list(chain.values()), loop
-            spot = chain[following.key] = following
+            located = chain[following.key] = following
         chain.popitem()
-        return list(chain.values()), self._known[spot.key]
+        return list(chain.values()), self._known[located.key]
 
-    def _following(self, spot: _Spot) -> _Spot | Unfound | None:
+    def _following(self, located: _Located) -> _Located | NotFound | None:
         """Return what a service extends, without what that extends."""
-        extends = spot.definition.extends
+        extends = located.definition.extends
         if extends is None:
             return None
         if not extends.service:
-            return Unfound("it does not say which", ExtendsFault.REFUSED)
+            return NotFound("it does not say which", ExtendsFault.REFUSED)
         if extends.is_variable:
-            return Unfound("that is for a variable to say", ExtendsFault.NOT_READ)
-        other = self._find(spot.layer.file, extends.other) if extends.other else spot.layer
-        if isinstance(other, Unfound):
+            return NotFound("that is for a variable to say", ExtendsFault.NOT_READ)
+        other = self._find(located.layer.file, extends.other) if extends.other else located.layer
+        if isinstance(other, NotFound):
             return other
         definition = other.services.get(extends.service)
         if definition is None:
-            return Unfound("there is no such service", ExtendsFault.REFUSED)
-        return _Spot(other, definition)
+            return NotFound("there is no such service", ExtendsFault.REFUSED)
+        return _Located(other, definition)
 
-    def _extended(self, below: _Resolved | Unfound | None, over: Definition) -> _Resolved:
+    def _extended(self, below: _Resolved | NotFound | None, over: Definition) -> _Resolved:
         """Lay a service over what it extends, or note why that is not known."""
         if isinstance(below, _Resolved):
             below = self._too_much(below) or below
         if below is None:
             return _Resolved(over, 1)
-        if isinstance(below, Unfound):
+        if isinstance(below, NotFound):
             return _Resolved(_unresolved(over, below), 1)
         # A service that replaces one of another file whole still has what it extends itself.
         within = over._replace(cleared=tuple(path for path in over.cleared if path))
@@ -146,33 +146,33 @@ class Extending:
         )
         return _Resolved(own, below.depth + 1)
 
-    def _too_much(self, below: _Resolved) -> Unfound | None:
+    def _too_much(self, below: _Resolved) -> NotFound | None:
         """Return why a service is not taken over although it is known."""
         if below.depth >= MAX_EXTENDS:
             reason = f"more than {MAX_EXTENDS} services extend each other in a row"
-        elif not self._room.takes(below.definition):
+        elif not self._budget.allows(below.definition):
             reason = f"more than {MAX_NODES:,} values have been taken over"
         else:
             return None
-        return Unfound(reason, ExtendsFault.NOT_READ)
+        return NotFound(reason, ExtendsFault.NOT_READ)
 
 
 def services(
-    layers: Sequence[Layer], extending: Extending, judged: Collection[str] | None = None
+    layers: Sequence[Layer], resolver: ExtendsResolver, judged: Collection[str] | None = None
 ) -> Iterator[ComposeService]:
     """Yield the services of documents that are laid over each other.
 
     Args:
         layers: The documents; the last one counts most.
-        extending: Resolves what they extend.
+        resolver: Resolves what they extend.
         judged: Files: only services that one of them speaks of. None for all services.
     """
-    room = _Room()
+    budget = _Budget()
     for name, speaking in _by_name(layers).items():
         if judged is None or any(layer.file in judged for layer in speaking):
             merged: Definition | None = None
             for layer in speaking:
-                merged = _over(merged, extending.resolved(layer, name), room)
+                merged = _over(merged, resolver.resolved(layer, name), budget)
             if merged is not None:
                 yield _service(merged)
 
@@ -181,12 +181,12 @@ def joined(layers: Sequence[Layer]) -> Layer:
     """Return the documents of one file as one document; what they extend is not resolved."""
     if len(layers) == 1:
         return layers[0]
-    room = _Room()
+    budget = _Budget()
     found: dict[str, Definition | None] = {}
     for name, speaking in _by_name(layers).items():
         merged: Definition | None = None
         for layer in speaking:
-            merged = _over(merged, layer.services[name], room)
+            merged = _over(merged, layer.services[name], budget)
         found[name] = merged
     return Layer(layers[0].file, found)
 
@@ -202,9 +202,9 @@ def _by_name(layers: Sequence[Layer]) -> dict[str, list[Layer]]:
     return found
 
 
-def _over(below: Definition | None, over: Definition | None, room: _Room) -> Definition | None:
+def _over(below: Definition | None, over: Definition | None, budget: _Budget) -> Definition | None:
     """Return what counts where a later document may take a service away, or define it anew."""
-    if below is None or over is None or not room.takes(below):
+    if below is None or over is None or not budget.allows(below):
         return over
     return _laid_over(below, over)
 
@@ -272,14 +272,14 @@ def _known_of(values: Mapping[str, FileScalar | None]) -> dict[str, FileScalar]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _unresolved(service: Definition, unfound: Unfound) -> Definition:
+def _unresolved(service: Definition, not_found: NotFound) -> Definition:
     """Return a service with a remark that what it extends is not known."""
     extends = service.extends
     if extends is None:
         return service
     other = extends.service or "a service"
     where = f" of {extends.other}" if extends.other else ""
-    text = f"{service.name} extends {other}{where}: {unfound.reason}"
+    text = f"{service.name} extends {other}{where}: {not_found.reason}"
     at = extends.at
-    remark = UnresolvedExtends(text, unfound.fault, at.line, at.column, at.file)
+    remark = UnresolvedExtends(text, not_found.fault, at.line, at.column, at.file)
     return service._replace(unresolved=(*service.unresolved, remark))

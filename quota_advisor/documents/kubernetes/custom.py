@@ -2,7 +2,7 @@
 
 An operator, a workflow engine or a chart makes the pods of such an object. Some hold a whole pod
 template, some single containers (:mod:`~quota_advisor.documents.kubernetes.workflows`), and some no
-more than the resources of a container (:mod:`~quota_advisor.documents.kubernetes.stanzas`).
+more than the resources of a container (:mod:`~quota_advisor.documents.kubernetes.requirements`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from quota_advisor.documents.kubernetes.keys import SPEC_LISTS
 from quota_advisor.documents.kubernetes.pods import PodReading, Source, read_pod
-from quota_advisor.documents.kubernetes.stanzas import StanzaReader
+from quota_advisor.documents.kubernetes.requirements import RequirementsReader
 from quota_advisor.documents.kubernetes.workflows import Engine, engine_of
 from quota_advisor.documents.yaml.tree import (
     PLACES,
@@ -31,11 +31,11 @@ _MAX_PATH = 250
 """Longer paths are cut at their beginning: hostile input has many nodes, deep below long keys."""
 
 _NOTHING: frozenset[str] = frozenset()
-_WHAT_IS = frozenset(("status",))
+_STATUS = frozenset(("status",))
 """Keys of an object under which a controller writes what it found."""
 
 
-class Spot(NamedTuple):
+class NodePath(NamedTuple):
     """A mapping or a list in the object that is being searched.
 
     Attributes:
@@ -70,70 +70,70 @@ class _Search:
         self._root = root
         self.inner: list[Node] = []
         group, slash, _ = text(root["apiVersion"]).partition("/")
-        self._stanzas: StanzaReader | None = None
+        self._requirements: RequirementsReader | None = None
         self._engine: Engine | None = None
         if slash and "." in group and not group.endswith(_OWN_GROUP):
             self._engine = engine_of(group, source, root)
             divided = self._engine.divided if self._engine else _NOTHING
-            self._stanzas = StanzaReader(source, root, divided)
+            self._requirements = RequirementsReader(source, root, divided)
 
     def pods(self) -> Iterator[PodReading]:
-        spots = [Spot(self._root, "", "", self._root)]
+        waiting = [NodePath(self._root, "", "", self._root)]
         # Aliases can lead to one node twice, and some readers copy what they lead to.
         seen: set[tuple[int, int]] = set()
-        while spots:
-            spot = spots.pop()
-            node = spot.node
+        while waiting:
+            at = waiting.pop()
+            node = at.node
             start = node if is_list(node) else node[PLACES]
-            at = (start[0], start[1])
-            if at in seen:
+            place = (start[0], start[1])
+            if place in seen:
                 continue
-            seen.add(at)
+            seen.add(place)
             if is_list(node):
-                spots.extend(_entries(spot, node))
-            elif reading := self._look(spot, node, spots):
+                waiting.extend(_entries(at, node))
+            elif reading := self._look(at, node, waiting):
                 yield reading
-        if self._stanzas is not None:
-            yield from self._stanzas.pods()
+        if self._requirements is not None:
+            yield from self._requirements.pods()
 
-    def _look(self, spot: Spot, node: Mapping, spots: list[Spot]) -> PodReading | None:
-        """Return the pod that a mapping is, and add the spots in it that are to be looked at."""
-        done = _WHAT_IS if node is self._root else _NOTHING
+    def _look(self, at: NodePath, node: Mapping, waiting: list[NodePath]) -> PodReading | None:
+        """Return the pod that a mapping is; add what in it is to be looked at to what waits."""
+        done = _STATUS if node is self._root else _NOTHING
         reading: PodReading | None = None
         if not done and is_object(node):
             self.inner.append(node)
             return None
-        if _is_pod_spec(spot, node):
-            reading = read_pod(self._source, self._root, spot.parent, node, spot.path)
-            if spot.path != "spec":
+        if _is_pod_spec(at, node):
+            reading = read_pod(self._source, self._root, at.parent, node, at.path)
+            if at.path != "spec":
                 return reading
             # An operator has more to say than the containers that it adds to its own.
             done = SPEC_LISTS
-        elif self._engine is not None and self._engine.makes_pod(spot.key, node):
+        elif self._engine is not None and self._engine.makes_pod(at.key, node):
             if self._engine.is_overruled(node):
                 return None
-            reading = self._engine.pod(node, spot.parent, spot.path)
+            reading = self._engine.pod(node, at.parent, at.path)
             done = self._engine.parts
-        elif self._stanzas is not None and ("limits" in node or "requests" in node):
-            self._stanzas.look(spot.key, node, spot.path)
-        spots.extend(_children(spot, node, done))
+        elif self._requirements is not None and ("limits" in node or "requests" in node):
+            self._requirements.look(at.key, node, at.path)
+        waiting.extend(_children(at, node, done))
         return reading
 
 
-def _entries(spot: Spot, items: ListNode) -> list[Spot]:
+def _entries(at: NodePath, items: ListNode) -> list[NodePath]:
     """Return the collections in a list, last first."""
     return [
-        Spot(node, spot.key, f"{spot.path}[{index}]"[-_MAX_PATH:], spot.parent)
+        NodePath(node, at.key, f"{at.path}[{index}]"[-_MAX_PATH:], at.parent)
         for index, node in reversed(list(enumerate(items[2:])))
         if not is_scalar(node)
     ]
 
 
-def _children(spot: Spot, mapping: Mapping, done: frozenset[str]) -> list[Spot]:
+def _children(at: NodePath, mapping: Mapping, done: frozenset[str]) -> list[NodePath]:
     """Return the collections in a mapping, last first, without those that are read."""
-    prefix = f"{spot.path}." if spot.path else ""
+    prefix = f"{at.path}." if at.path else ""
     found = [
-        Spot(node, key, (prefix + key)[-_MAX_PATH:], mapping)
+        NodePath(node, key, (prefix + key)[-_MAX_PATH:], mapping)
         for key, node in pairs(mapping)
         if (type(node) is dict or not is_scalar(node)) and key not in done
     ]
@@ -141,14 +141,14 @@ def _children(spot: Spot, mapping: Mapping, done: frozenset[str]) -> list[Spot]:
     return found
 
 
-def _is_pod_spec(spot: Spot, node: Mapping) -> bool:
+def _is_pod_spec(at: NodePath, node: Mapping) -> bool:
     """Whether a mapping is a pod's spec: by its key, or because it can be nothing else."""
     if SPEC_LISTS.isdisjoint(node):
         return False
-    if spot.path == "spec":
+    if at.path == "spec":
         # What an operator means by such a key is its own, unless it is what the API means by it.
         return any(is_list(node.get(key)) for key in SPEC_LISTS)
-    if spot.key == "spec" or spot.key.endswith("odSpec"):
+    if at.key == "spec" or at.key.endswith("odSpec"):
         return True
     containers = node.get("containers")
     if not is_list(containers) or len(containers) == len(("line", "column")):

@@ -16,7 +16,7 @@ from typing import Protocol, TypeGuard
 
 from quota_advisor.documents.kubernetes.keys import SIDES
 from quota_advisor.documents.kubernetes.pods import PodReading, Source
-from quota_advisor.documents.kubernetes.stanzas import PartReader, is_stanza
+from quota_advisor.documents.kubernetes.requirements import PartReader, is_requirements
 from quota_advisor.documents.yaml.tree import Mapping, Node, as_mapping, is_list, place, text
 from quota_advisor.model.manifest import Container, Resources, Role
 
@@ -189,10 +189,10 @@ class _TektonReader(PartReader):
             path = f"{self.path}.{key}[{index}]"
             if type(step) is not dict:
                 continue
-            if is_stanza(step.get(self._other)):
+            if is_requirements(step.get(self._other)):
                 self._misplace(step, self._other, path, f"{path}.{self._key}")
-            if is_stanza(resources := step.get(self._key)):
-                yield self._step(role, step, self.stanza(resources), path)
+            if is_requirements(resources := step.get(self._key)):
+                yield self._step(role, step, self.requirements(resources), path)
 
     def _step(self, role: Role, step: Mapping, resources: Resources, path: str) -> Container:
         return Container(

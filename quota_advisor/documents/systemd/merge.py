@@ -198,21 +198,21 @@ def judge(name: str, assignments: Iterable[Assignment]) -> tuple[JudgedAssignmen
         name: Unit name; its suffix decides which section counts.
         assignments: In the order in which they apply, all files together.
     """
-    bench = _Bench(unit_section(name))
+    judging = _Judging(unit_section(name))
     for assignment in assignments:
         if is_cpu_key(assignment.key) and not assignment.section.startswith("X-"):
-            bench.hear(assignment)
-    return tuple(bench.judged)
+            judging.add(assignment)
+    return tuple(judging.judged)
 
 
 @dataclass(slots=True)
-class _Bench:
+class _Judging:
     section: str
     judged: list[JudgedAssignment] = field(default_factory=list)
     standing: dict[str, list[int]] = field(default_factory=dict)
     """Per key, where in ``judged`` the assignments are that count so far."""
 
-    def hear(self, assignment: Assignment) -> None:
+    def add(self, assignment: Assignment) -> None:
         key = CPU_KEYS.get(assignment.key)
         if key is None:
             self._reject_key(assignment)

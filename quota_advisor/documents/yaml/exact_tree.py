@@ -1,4 +1,4 @@
-"""YAML to a tree, exactly as Kubernetes reads it: the path for whatever is not plain.
+"""The exact reader of YAML: takes whatever Kubernetes takes, as Kubernetes takes it.
 
 Events and places come from PyYAML's parser. Merge keys, duplicate keys and aliases are settled
 here, because PyYAML's own answers differ from those of the API (and between its versions).
@@ -33,7 +33,7 @@ from quota_advisor.documents.yaml.tree import (
 )
 
 LOADER: type[yaml.Loader | yaml.CLoader] = getattr(yaml, "CLoader", yaml.Loader)
-"""The fastest parser there is; the two agree on text and places."""
+"""PyYAML's parser in C where it is installed; the one in Python gives the same text and places."""
 
 _CORE = "tag:yaml.org,2002:"
 _TEXT_TAGS = frozenset(("!", _CORE + "str"))
@@ -209,7 +209,7 @@ class _Builder:
         kept = strong or key in WEAK_KEYS or (frame.open and is_scalar(node)) or not self._prune
         if frame.pairs is None:
             return
-        # What was merged or written before under this key no longer counts.
+        # A value that was merged or written earlier under this key no longer counts.
         frame.pairs.pop(key, None)
         if kept and key != PLACES:
             frame.pairs[key] = node

@@ -1,4 +1,4 @@
-"""JSON to a tree: YAML's parser takes most of JSON, but not all of its strings."""
+"""The exact reader of JSON: a YAML parser takes most of JSON, but not all of its strings."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _TOKEN = re.compile(
 
 
 class NotJsonError(Exception):
-    """The text is no JSON; it may be YAML in flow style, or a template."""
+    """The text is not JSON; it may be YAML in flow style, or a template."""
 
 
 class _Open:

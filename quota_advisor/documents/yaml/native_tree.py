@@ -1,6 +1,6 @@
-"""Plain YAML and JSON to trees, fast: a reader in C that leaves whatever is not plain.
+"""The native reader: makes trees of plain YAML and JSON, leaves the rest to the exact readers.
 
-It is a shared library beside the package. Where it is missing, everything is read the exact way.
+It is a shared library in C beside the package; without it the exact readers read everything.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ _KINDS = {
 }
 _WORDS = (
     *((kind, use) for kind, use in _KINDS.items() if kind != WITH_TEXTS),
-    # What comes first counts: it is looked for in no document of the kinds above.
+    # The order matters: the reader stops at the first kind that fits and at the first _LEAVE. So
+    # a ConfigMap that mentions a kubelet's configuration is left, any other one is skipped.
     (KUBELET_KIND, _LEAVE),
     (WITH_TEXTS, _KINDS[WITH_TEXTS]),
     *((word, _READ) for word in POD_WORDS),
@@ -92,8 +93,8 @@ class NativeReader:
             part: Which documents.
 
         Returns:
-            First three a :class:`Part`, then the tree, or None where the exact way has to be
-            taken; for all documents None where they are too many.
+            For each document start, end and line as in :class:`Part`, then its tree, or None if
+            an exact reader has to read it. None instead of a list if they are too many.
         """
         return self._answer(self._read(self._reader, data, *part))
 
@@ -101,7 +102,7 @@ class NativeReader:
         """Return the JSON values of a part, as :meth:`read` does, with the places of keys.
 
         Returns:
-            None where the exact way has to be taken for all of them.
+            None if the exact reader has to read all of them.
         """
         return self._answer(self._read_json(self._reader, data, *part))
 
@@ -142,11 +143,11 @@ def _library() -> ctypes.CDLL | None:
 def load(path: Path) -> ctypes.CDLL | None:
     """Return the library with its functions declared, or None if it is not the one we know."""
     try:
-        # Calls are short: keeping the interpreter's lock is cheaper than giving it back.
+        # Calls are short: holding the GIL through them is cheaper than releasing it.
         library = ctypes.PyDLL(str(path))
         version = library.quota_manifest_version()
     except (OSError, AttributeError):
-        # Built for another machine, or something else of that name: the exact way remains.
+        # Built for another machine, or another library of that name: the exact readers do it.
         return None
     if version != _VERSION:
         return None

@@ -71,7 +71,7 @@ def _next_mark(data: bytes, start: int, end: int) -> int:
     at = start
     while (found := data.find(_MARK, at, end)) >= 0:
         if _is_mark(data, found + 1, end):
-            # The mark of a document whose content begins beside it belongs to that document.
+            # Content may begin on the line of the mark: the mark is then part of the document.
             return found + 1
         at = found + 1
     return end
@@ -94,10 +94,10 @@ WITH_TEXTS = CONFIG_MAP.encode()
 """A known kind whose texts can be a kubelet's configuration."""
 
 KNOWN_KINDS = {
-    # These hold no pod template; their texts may look like some.
+    # These hold no pod template, even if a text in them looks like one.
     WITH_TEXTS: Interest.NOTHING,
     **dict.fromkeys((kind.encode() for kind in WITHOUT_PODS), Interest.NOTHING),
-    # These say something even without containers: that they are missing.
+    # These are judged even without containers: that those are missing is a finding.
     **dict.fromkeys((kind.encode() for kind in POD_PATHS), Interest.PODS),
 }
 """What documents of a kind can hold, whatever words are in them."""
@@ -105,13 +105,14 @@ KNOWN_KINDS = {
 KUBELET_KIND = KUBELET_CONFIGURATION.encode()
 
 KUBELET_WORDS = (KUBELET_KIND, b"ManagerPolicy", b"cpuCFSQuota")
-"""Without any of these a document says hardly anything of a kubelet that is judged.
+"""A document without any of these says next to nothing about a kubelet that a rule judges.
 
-Each is looked for in most documents: a list of reserved CPUs without a policy is not worth a word.
+Most documents are searched for each word, so each has a price: reserved CPUs alone, without a
+policy, are not worth one.
 """
 
 NAMESPACE_WORDS = tuple(kind.encode() for kind in ABOUT_NAMESPACES)
-"""Without any of these a document says nothing about the pods of its namespace."""
+"""A document without any of these says nothing about the pods of its namespace."""
 
 EXACT_WORDS = (*NAMESPACE_WORDS, *KUBELET_WORDS)
 """A document with one of these is read in full."""
@@ -129,15 +130,15 @@ POD_WORDS = (b"ontainers",)
 """A document with one of these can hold a pod."""
 
 AMOUNT_KEYS = (b"cpu", b"CPU")
-"""An object with a key that begins so can say what a container gets, and hold no pod."""
+"""How keys begin that can hold an amount of CPU in an object without a pod."""
 
 _AMOUNT_KEY = re.compile(rb"(?:%s)[A-Za-z \t\r\"']{0,8}:" % b"|".join(AMOUNT_KEYS))
 
 OTHER_WORDS = (*EXACT_WORDS, *_SERVICES)
-"""Without any of these it can hold nothing else that is judged."""
+"""A document without any of these can hold nothing else that is judged."""
 
 TEMPLATE_WORDS = (b"{{", b"{%")
-"""Without any of these it is no template."""
+"""A document without any of these is no template."""
 
 
 def interest(data: bytes, part: Part) -> Interest:
@@ -172,7 +173,7 @@ def has_amount_key(data: bytes, start: int, end: int) -> bool:
 
 
 def _is_template(data: bytes, start: int, end: int) -> bool:
-    """Whether there are braces of a template outside of texts; a dashboard may hold some inside."""
+    """Whether there are braces of a template outside of texts; dashboards have some inside."""
     if all(data.find(word, start, end) < 0 for word in TEMPLATE_WORDS):
         return False
     return _TEMPLATE_LINE.search(data, start, end) is not None

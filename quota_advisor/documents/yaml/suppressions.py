@@ -1,4 +1,4 @@
-"""Requests to leave a finding out, with their reasons: comments and annotations."""
+"""Suppressions of findings, with their reasons: comments and annotations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from quota_advisor.model.source import Location
 from quota_advisor.model.suppression import Suppression
 
 MARK = b"quota-advisor:"
-"""What a document without such comments does not contain."""
+"""Only a document that contains this can have such comments."""
 
 ANNOTATION = "quota-advisor.io/ignore."
 
@@ -34,7 +34,7 @@ def from_comments(file: str, data: bytes, line: int) -> tuple[Suppression, ...]:
     found = list(_COMMENT.finditer(text))
     if not found:
         return ()
-    # Few files have such comments, and the parser takes longer to import than they to read.
+    # Few files have such comments. Importing the parser takes longer than reading most of them.
     from quota_advisor.documents.yaml.exact_tree import scalar_spans  # noqa: PLC0415
 
     spans = [(first, last) for first, last in scalar_spans(data) if last - first > 1]

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quota_advisor.documents.compose.layer import Layer
-from quota_advisor.documents.compose.merge import Extending, Unfound, joined, services
+from quota_advisor.documents.compose.merge import ExtendsResolver, NotFound, joined, services
 from quota_advisor.documents.reader import read_compose
 from quota_advisor.documents.yaml.tree import MAX_NODES
 from quota_advisor.model.manifest import ComposeService, ExtendsFault
 
-MISSING = Unfound("there is no such file", ExtendsFault.REFUSED)
+MISSING = NotFound("there is no such file", ExtendsFault.REFUSED)
 
 
 def layers(name: str, text: str) -> list[Layer]:
@@ -31,8 +31,8 @@ def merged(*texts: str, others: Mapping[str, str] = {}) -> dict[str, ComposeServ
     read = {name: layers(name, text) for name, text in others.items()}
     known = {name: joined(found) for name, found in read.items() if found}
     stack = [layer for n, text in enumerate(texts) for layer in layers("abc"[n], text)]
-    extending = Extending(lambda _file, other: known.get(other, MISSING))
-    return {service.name: service for service in services(stack, extending)}
+    resolver = ExtendsResolver(lambda _file, other: known.get(other, MISSING))
+    return {service.name: service for service in services(stack, resolver)}
 
 
 def web(entries: str) -> str:

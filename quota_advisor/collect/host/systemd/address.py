@@ -64,12 +64,12 @@ def _socket(root: HostRoot, path: str, *, direct: bool) -> BusAddress | None:
         real = root.socket_path(path)
     except OSError:
         return None
-    # Whatever D-Bus addresses do not take literally is escaped; slashes are taken.
+    # D-Bus addresses need escapes for everything but slashes and a few other bytes.
     return BusAddress(address=f"unix:path={_escape(real)}", label=path, direct=direct)
 
 
 def _escape(path: str) -> str:
-    # quote() leaves the tilde alone, which is none of D-Bus's optionally-escaped bytes.
+    # quote() does not escape the tilde, but D-Bus requires it.
     return quote(os.fsencode(path), safe="/").replace("~", "%7e")
 
 

@@ -50,7 +50,7 @@ class DbusFastBus:
         self._address = address
         self._timeout_sec = timeout_sec
         self._runner = asyncio.Runner()
-        # dbus-fast leaves the future of a failed write unread; the call fails on its own.
+        # dbus-fast never reads the future of a failed write; the call itself fails anyway.
         self._runner.get_loop().set_exception_handler(lambda _loop, _context: None)
         try:
             self._bus = self._runner.run(self._connect())
@@ -120,8 +120,8 @@ class DbusFastBus:
         return await MessageBus(bus_address=self._address.address).connect()
 
     async def _open_direct(self) -> MessageBus:
-        # systemd's own socket knows no Hello and answers it with an error, which dbus-fast
-        # takes for the name it was given. The lab sees that this holds.
+        # systemd's private socket does not know Hello and answers with an error, which dbus-fast
+        # mistakes for the unique name. The lab checks that this still works.
         while True:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(DIRECT_RETRY_SEC):
@@ -137,7 +137,7 @@ class DbusFastBus:
                 for _ in range(min(MAX_IN_FLIGHT, len(paths))):
                     group.create_task(self._fetch(pending, wanted, found))
         except BaseExceptionGroup as errors:
-            # The first is the cause; the others met the same broken connection.
+            # The first error is the cause; the others come from the same broken connection.
             raise errors.exceptions[0] from errors
         return [found[index] for index in range(len(paths))]
 
@@ -160,7 +160,7 @@ class DbusFastBus:
         return reply.body[0] if reply.body else None
 
     async def _reply(self, message: Message) -> Message:
-        # A call on a closed connection would wait for its whole time.
+        # A call on a closed connection would wait until its time-out.
         if not self._bus.connected:
             raise connection_lost(self._address.label, "closed")
         try:
@@ -169,7 +169,7 @@ class DbusFastBus:
         except TimeoutError as error:
             raise no_answer(self._address.label, self._timeout_sec) from error
         except (OSError, EOFError, DBusFastError, ValueError, IndexError) as error:
-            # The last two: what a malformed message makes the decoder raise.
+            # ValueError and IndexError: the decoder raises them for a malformed message.
             raise connection_lost(self._address.label, error) from error
         if reply is None:
             raise connection_lost(self._address.label, "closed")

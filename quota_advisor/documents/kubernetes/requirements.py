@@ -1,4 +1,4 @@
-"""The resources of containers that an operator makes: a stanza, and no container around it.
+"""Resource requirements of containers that an operator makes: there is no container around them.
 
 ``resources`` with ``requests`` and ``limits`` of CPU means the same wherever it stands, because
 operators hand it on as it is. Whatever else stands there means what the operator means by it.
@@ -32,7 +32,7 @@ from quota_advisor.documents.yaml.tree import (
 )
 from quota_advisor.model.manifest import Amounts, Container, Pod, Resources, Role, Scalar
 
-_STANZA = "resources"
+_RESOURCES = "resources"
 
 
 class PartReader(Reader):
@@ -74,8 +74,8 @@ class PartReader(Reader):
         own = text(self.root.get("apiVersion")).startswith(("argoproj.io/", "tekton.dev/"))
         return None if own else self.template
 
-    def stanza(self, node: Mapping) -> Resources:
-        """Return the amounts of a stanza that can be read."""
+    def requirements(self, node: Mapping) -> Resources:
+        """Return those amounts under ``resources`` that can be read."""
         requests, limits = (self._readable(node.get(side)) for side in SIDES)
         return Resources(requests, limits, place(node), present=True)
 
@@ -91,13 +91,13 @@ class PartReader(Reader):
         return found
 
 
-class StanzaReader(PartReader):
-    """Gathers the stanzas of one object.
+class RequirementsReader(PartReader):
+    """Gathers the resource requirements in one object.
 
     Args:
         source: The document.
         root: The object.
-        divided: Keys of mappings whose stanzas several containers share the requests of.
+        divided: Keys of mappings in which the requests are for several containers together.
     """
 
     def __init__(self, source: Source, root: Mapping, divided: frozenset[str]) -> None:
@@ -106,7 +106,7 @@ class StanzaReader(PartReader):
         self._found: list[Container] = []
 
     def look(self, key: str, node: Mapping, path: str) -> None:
-        """Take in a mapping if it is the stanza of a container.
+        """Take in a mapping if it holds the resource requirements of a container.
 
         Args:
             key: Under which it stands.
@@ -115,9 +115,9 @@ class StanzaReader(PartReader):
         """
         around = path.rpartition(".")[0]
         key_around = around.rpartition(".")[2].partition("[")[0]
-        if not (_is_stanza_name(key) or key_around == _STANZA) or not is_stanza(node):
+        if not (_is_their_name(key) or key_around == _RESOURCES) or not is_requirements(node):
             return
-        resources = self.stanza(node)
+        resources = self.requirements(node)
         if key_around in self._divided:
             resources = resources._replace(requests={})
         if "cpu" in resources.requests or "cpu" in resources.limits:
@@ -125,17 +125,17 @@ class StanzaReader(PartReader):
             self._found.append(container)
 
     def pods(self) -> Iterator[PodReading]:
-        """Yield the containers that the stanzas are for as one pod, if there are any."""
+        """Yield one pod of the containers that they are for, if there are any."""
         if self._found or self.unrendered is not None:
             yield self.partial_pod(tuple(self._found), emptied(self.root))
 
 
-def _is_stanza_name(key: str) -> bool:
+def _is_their_name(key: str) -> bool:
     """Whether a key says that the resources of a container follow."""
-    return key == _STANZA or key.endswith("Resources")
+    return key == _RESOURCES or key.endswith("Resources")
 
 
-def is_stanza(node: Node) -> TypeGuard[Mapping]:
+def is_requirements(node: Node) -> TypeGuard[Mapping]:
     """Whether a mapping can be nothing but the resources of a container."""
     if type(node) is not dict:
         return False
