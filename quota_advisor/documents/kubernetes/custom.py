@@ -84,15 +84,15 @@ class _Search:
         while waiting:
             at = waiting.pop()
             node = at.node
-            start = node if is_list(node) else node[PLACES]
-            place = (start[0], start[1])
-            if place in seen:
-                continue
-            seen.add(place)
-            if is_list(node):
+            if type(node) is dict:
+                line, column = node[PLACES][:2]
+                if (line, column) not in seen:
+                    seen.add((line, column))
+                    if reading := self._look(at, node, waiting):
+                        yield reading
+            elif is_list(node) and (node[0], node[1]) not in seen:
+                seen.add((node[0], node[1]))
                 waiting.extend(_entries(at, node))
-            elif reading := self._look(at, node, waiting):
-                yield reading
         if self._requirements is not None:
             yield from self._requirements.pods()
 
