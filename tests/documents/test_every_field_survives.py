@@ -354,6 +354,16 @@ def test_every_key_in_the_tables_is_needed(key: str, monkeypatch: pytest.MonkeyP
     )
 
 
+@pytest.mark.parametrize("key", keys.CONTAINER_LISTS)
+def test_each_list_of_containers_makes_a_document_worth_reading(way: str, key: str) -> None:
+    listed = f"spec:\n  podSpec:\n    {key}:\n    - name: a\n      image: b\n"
+    found = list(read_manifest("x.yaml", f"apiVersion: a.b/v1\nkind: C\n{listed}".encode()))
+    assert [type(document) for document in found] == [Pod], (
+        f"the {way} reader passes over an object with {key} alone: add a word that is in it to"
+        " POD_WORDS in quota_advisor/documents/yaml/split.py"
+    )
+
+
 def test_no_table_repeats_a_key_of_another() -> None:
     tables = [
         keys.OBJECT_KEYS, keys.POD_KEYS, keys.CONTAINER_KEYS, keys.REFERENCE_KEYS,

@@ -36,8 +36,10 @@ POD_PATHS = {
 
 # ---- keys
 
-SPEC_LISTS = frozenset(("containers", "initContainers", "ephemeralContainers"))
-"""Keys of a pod's spec that hold its containers."""
+CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
+"""Keys of a pod's spec that hold its containers, in the order in which these start."""
+
+SPEC_LISTS = frozenset(CONTAINER_LISTS)
 
 SIDES = ("requests", "limits")
 """Keys of ``resources`` that hold amounts."""
@@ -58,7 +60,7 @@ OBJECT_KEYS = (
 """Keys of an object, its metadata included; those on the way to a pod are in :data:`POD_PATHS`."""
 
 POD_KEYS = ("nodeSelector", "os", "resources", *OS_LABELS)
-"""Keys of a pod's spec besides :data:`SPEC_LISTS`."""
+"""Keys of a pod's spec besides :data:`CONTAINER_LISTS`."""
 
 CONTAINER_KEYS = ("args", "command", "env", "image", "restartPolicy", "value")
 """Keys of a container and of its variables, besides ``name`` and ``resources``."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from quota_advisor.documents.kubernetes.keys import (
     AMOUNTS,
+    CONTAINER_LISTS,
     MISSPELT_CPU,
     OS_LABELS,
     POD_PATHS,
@@ -66,11 +67,7 @@ _as_place: Callable[[list[int]], Place] = partial(tuple.__new__, Place)
 _as_resources: Callable[[tuple[object, ...]], Resources] = partial(tuple.__new__, Resources)
 _as_container: Callable[[tuple[object, ...]], Container] = partial(tuple.__new__, Container)
 
-_LISTS = (
-    ("initContainers", Role.INIT),
-    ("containers", Role.APP),
-    ("ephemeralContainers", Role.EPHEMERAL),
-)
+_LISTS = tuple(zip(CONTAINER_LISTS, (Role.INIT, Role.APP, Role.EPHEMERAL), strict=True))
 
 
 class Source(NamedTuple):
