@@ -6,6 +6,7 @@ from quota_advisor.checkout.quadlets import merge_quadlets
 from quota_advisor.documents.systemd.unit_file import parse_unit_file
 from quota_advisor.model.limit import Missing
 from quota_advisor.model.manifest import QUADLET_SECTIONS, Quadlet
+from quota_advisor.model.unit import standing
 
 OWN = "".join(f"[{section}]\nKey{section}=own\n" for section in QUADLET_SECTIONS)
 FILES = {
@@ -32,8 +33,8 @@ def test_every_field_of_a_quadlet_is_filled() -> None:
 def test_every_key_of_its_own_sections_is_kept() -> None:
     quadlet = merged()
     for section in QUADLET_SECTIONS:
-        assert [a.value for a in quadlet.values(section, f"Key{section}")] == ["own"]
-    assert [a.value for a in quadlet.values("Container", "PodmanArgs")] == ["--cpus=2"]
+        assert [a.value for a in standing(quadlet.files, section, f"Key{section}")] == ["own"]
+    assert [a.value for a in standing(quadlet.files, "Container", "PodmanArgs")] == ["--cpus=2"]
 
 
 def test_its_service_gets_every_key_that_is_for_systemd_and_no_other() -> None:

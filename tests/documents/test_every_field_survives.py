@@ -22,6 +22,7 @@ import yaml
 from quota_advisor import checks
 from quota_advisor.checkout.chunks import CHUNK_BYTES, Chunk, chunks, read_chunk
 from quota_advisor.checkout.inputs import FileKind, InputFile
+from quota_advisor.derive.cases import ComposeCase, PodCase
 from quota_advisor.documents import reader
 from quota_advisor.documents.compose.keys import LIMIT, READ_KEYS, RESERVATION
 from quota_advisor.documents.kubernetes import keys
@@ -30,7 +31,7 @@ from quota_advisor.documents.yaml import exact_tree
 from quota_advisor.documents.yaml.native_tree import NativeReader
 from quota_advisor.documents.yaml.split import Interest, Part, documents, whole
 from quota_advisor.model import manifest
-from quota_advisor.model.lint import ComposeCase, LintContext, PodCase
+from quota_advisor.model.lint import LintContext
 from quota_advisor.model.manifest import (
     ComposeService,
     DocumentNote,
