@@ -6,18 +6,34 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 NATIVE := $(shell find native -name '*.[ch]' -o -name CMakeLists.txt)
 
-.PHONY: help audit test demo lint types generate generated wheel native native-check fuzz \
-	bench-sampler bench-lint bench-probe bench-startup clean
+.PHONY: help audit test demo lint types new-rule generate generated wheel native native-check \
+	fuzz bench-sampler bench-lint bench-probe bench-startup clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^##@ /{printf "\n%s\n", substr($$0, 5)} \
+		/^[a-z-]+:.*## /{printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(READY): pyproject.toml CMakeLists.txt tools/bootstrap $(NATIVE)
 	@tools/bootstrap $(VENV)
 	@touch $@
 
+##@ See what it does
+
 audit: $(READY) ## audit this machine
 	@$(BIN)/quota-advisor audit host || test $$? -eq 1
+
+demo: $(READY) ## two busy threads under a 50 % quota, audited
+	@$(BIN)/python tools/demo.py
+
+##@ Change it
+
+new-rule: $(READY) ## start a rule: make new-rule ID=my-rule SUBJECT=PodCase
+	@$(BIN)/python -m tools.new_rule "$(ID)" "$(SUBJECT)"
+
+generate: $(READY) ## write the generated files
+	@$(BIN)/python -m tools.generate
+
+##@ Check it
 
 test: $(READY) native ## run every test that this machine can run
 	@$(BIN)/python -m pytest
@@ -25,17 +41,11 @@ test: $(READY) native ## run every test that this machine can run
 native: $(READY) ## build the native library and run its unit tests
 	@tools/native-tests build/native
 
-demo: $(READY) ## two busy threads under a 50 % quota, audited
-	@$(BIN)/python tools/demo.py
-
 lint: $(READY) ## style of Python, shell and C
 	@tools/check-style $(BIN)
 
 types: $(READY) ## strict types
 	@$(BIN)/mypy
-
-generate: $(READY) ## write the generated files
-	@$(BIN)/python -m tools.generate
 
 generated: $(READY) ## fail if a generated file is not current
 	@$(BIN)/python -m tools.generate --check
@@ -49,6 +59,8 @@ fuzz: ## the reader of manifests against made-up files, for FUZZ_SECONDS (60)
 native-check: ## gcc and clang, warnings as errors, sanitizers
 	@native/check
 
+##@ Measure it
+
 bench-sampler: $(READY) ## what sampling 300 cgroups costs
 	@$(BIN)/python tools/bench_sampler.py
 
@@ -60,6 +72,8 @@ bench-probe: $(READY) ## three quotas measured on this machine, and the shape of
 
 bench-startup: $(READY) ## how long the program takes to start
 	@$(BIN)/python tools/bench_startup.py
+
+##@ Tidy up
 
 clean: ## remove what the targets made
 	@rm -rf $(VENV) build dist lab-result .mypy_cache .ruff_cache .pytest_cache .hypothesis

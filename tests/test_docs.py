@@ -18,6 +18,7 @@ from quota_advisor.rulebook.catalogue import load_catalog
 
 TOP = Path(__file__).parent.parent
 README = (TOP / "README.md").read_text(encoding="utf-8")
+CONTRIBUTING = (TOP / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
 def commands(group: click.Group, *above: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
@@ -58,6 +59,21 @@ def test_the_quick_start_is_two_commands_that_exist() -> None:
     assert names == ["audit", "test"]
     makefile = (TOP / "Makefile").read_text(encoding="utf-8")
     assert all(f"\n{name}:" in makefile for name in names)
+
+
+def test_every_target_of_make_is_listed_with_what_it_does() -> None:
+    makefile = (TOP / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+    phony = makefile.split(".PHONY:")[1].split("\n\n")[0].replace("\\", "").split()
+    assert targets == set(phony)
+    done = subprocess.run(["make", "help"], cwd=TOP, check=True, capture_output=True, text=True)
+    listed = re.findall(r"^  ([a-z-]+) +\S", done.stdout, re.MULTILINE)
+    assert sorted(listed) == sorted(targets)
+
+
+@pytest.mark.parametrize("path", re.findall(r"`([a-z_]+/[a-z_/.]*)`", CONTRIBUTING))
+def test_what_the_map_of_the_rooms_names_is_there(path: str) -> None:
+    assert (TOP / "quota_advisor" / path).exists() or (TOP / path).exists()
 
 
 def test_the_readme_shows_what_the_demo_says_now() -> None:

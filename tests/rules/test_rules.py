@@ -17,7 +17,7 @@ from quota_advisor.model.unit import UnitConfig
 from quota_advisor.model.workload import AdvisedWorkload, Host, Workload
 from quota_advisor.rulebook.catalogue import AppliesTo, load_catalog, rule_files
 from quota_advisor.rulebook.engine import SuppressionUse
-from tests.rules.cases import IN_PRACTICE, TREE, cases
+from tests.rules.cases import EXPECT, IN_PRACTICE, TREE, cases
 
 TOP = Path(__file__).parents[2]
 RULES = load_catalog()
@@ -33,7 +33,7 @@ WORDS: dict[type, set[AppliesTo]] = {
     PodCase: {AppliesTo.PODS},
     KubeletConfig: {AppliesTo.KUBELETS},
     ComposeCase: {AppliesTo.COMPOSE_SERVICES},
-    SameLimit: {AppliesTo.PODS, AppliesTo.COMPOSE_SERVICES},
+    SameLimit: {AppliesTo.PODS, AppliesTo.COMPOSE_SERVICES, AppliesTo.UNITS},
     DocumentNote: {AppliesTo.DOCUMENTS},
     SuppressionUse: {AppliesTo.SUPPRESSIONS},
 }
@@ -74,6 +74,12 @@ def test_a_rule_has_a_case_that_fires_and_one_that_does_not(rule: str) -> None:
         expected = [c.read() for c in CASES if c.rule == rule and c.is_host == of_a_host]
         assert any(case.expect for case in expected)
         assert any(not case.expect and not case.skips for case in expected)
+
+
+@pytest.mark.parametrize("rule", [*RULES, IN_PRACTICE])
+def test_no_case_is_left_to_fill_in(rule: str) -> None:
+    left = [p.name for p in (TREE / rule).glob(f"*{EXPECT}") if "TODO" in p.read_text("utf-8")]
+    assert left == []
 
 
 def test_every_file_belongs_to_a_case() -> None:

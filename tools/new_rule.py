@@ -1,0 +1,250 @@
+"""Write what a new rule starts from: prose, function, two cases, its line in the table of modules.
+
+All of it runs at once, and what is left to fill in fails a test: the case that fires, each TODO.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import keyword
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parent.parent
+CHECKS = TOP / "quota_advisor" / "checks"
+TABLE = CHECKS / "__init__.py"
+
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers:
+    - name: app
+      image: app
+      resources: {limits: {cpu: 500m}}
+"""
+KUBELET = """\
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+cpuCFSQuota: true
+"""
+HOST = """\
+cgroups:
+  /system.slice/api.service: {limit: 50000 100000}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A type of subject.
+
+    Attributes:
+        folder: Where its checks lie in ``checks/``.
+        module: Where the type comes from.
+        name: What a check calls what it is given.
+        applies_to: The word for it in the prose of a rule.
+        suffix: Of what a case of it is.
+        sample: What a case starts from.
+        subject: What a finding in the sample names.
+    """
+
+    folder: str
+    module: str
+    name: str
+    applies_to: str
+    suffix: str
+    sample: str
+    subject: str
+
+
+SUBJECTS = {
+    "PodCase": Judged("kubernetes", "model.lint", "case", "pods", ".yaml", POD, "Pod web"),
+    "KubeletConfig": Judged(
+        "kubernetes",
+        "model.manifest",
+        "config",
+        "kubelet configuration",
+        ".yaml",
+        KUBELET,
+        "KubeletConfiguration fires.yaml",
+    ),
+    "ComposeCase": Judged(
+        "compose",
+        "model.lint",
+        "case",
+        "compose services",
+        ".yaml",
+        "services:\n  web: {image: app, cpus: 0.5}\n",
+        "compose-service web",
+    ),
+    "UnitConfig": Judged(
+        "units",
+        "model.unit",
+        "unit",
+        "units",
+        ".service",
+        "[Service]\nCPUQuota=50%\n",
+        "service fires.service",
+    ),
+    "Quadlet": Judged(
+        "units",
+        "model.manifest",
+        "quadlet",
+        "quadlets",
+        ".container",
+        "[Container]\nImage=app\n\n[Service]\nCPUQuota=50%\n",
+        "quadlet fires.container",
+    ),
+    "Workload": Judged(
+        "host",
+        "model.workload",
+        "workload",
+        "workloads",
+        ".facts.yaml",
+        HOST,
+        "service api.service",
+    ),
+    "Host": Judged("host", "model.workload", "host", "hosts", ".facts.yaml", HOST, "node host"),
+}
+
+PROSE = """\
+id: {id}
+title: "TODO: what it finds, at most 60 characters"
+severity: warning
+confidence: high
+since: "{version}"
+applies_to: [{applies_to}]
+why: |
+  TODO: what happens, with numbers.
+fix: |
+  TODO: what to do about it.
+silent: |
+  TODO: when it says nothing although something may look wrong.
+references:
+  - "TODO: where the facts are documented"
+"""
+FUNCTION = '''\
+"""TODO: what the rules in this file are about; or move the function to others of its kind."""
+
+from __future__ import annotations
+
+from quota_advisor.{module} import {type}
+from quota_advisor.rulebook.catalogue import Rule
+from quota_advisor.rulebook.engine import Verdicts, check
+
+
+@check({type})
+def {function}({name}: {type}, rule: Rule) -> Verdicts:
+    """Find TODO."""
+    # TODO: yield Hit(message=…, location=…) for what is wrong, Skip(reason) where it cannot tell.
+    yield from ()
+'''
+FIRES = """\
+# TODO: why this case exists
+expect:
+  - severity: warning
+    subject: {subject}
+    message: "TODO: what the rule says; REWRITE_FIXTURES=1 writes what it does say"
+"""
+SILENT = "# TODO: why this case exists\nexpect: []\n"
+
+NEXT = """\
+Now fill in what says TODO, in this order:
+  rules/{id}.yaml                      what, why, how, when not, which thresholds
+  {module}   the condition
+  tests/rules/{id}/     cases around each threshold
+make generate, a line in CHANGELOG.md, and: python -m pytest tests/rules tests/rulebook -k {id}"""
+
+
+def main() -> int:
+    """Write the files of a new rule, or say why not."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("id", help="name of the rule: lower case with dashes")
+    parser.add_argument("subject", choices=SUBJECTS, help="type of subject that it judges")
+    arguments = parser.parse_args()
+    refusal = next(refusals(arguments.id), None)
+    if refusal is not None:
+        print(f"new-rule: {refusal}", file=sys.stderr)
+        return 2
+    write(arguments.id, arguments.subject)
+    module = module_of(arguments.id, SUBJECTS[arguments.subject]).relative_to(TOP)
+    print(NEXT.format(id=arguments.id, module=module))
+    return 0
+
+
+def refusals(rule: str) -> Iterator[str]:
+    """Yield why no rule can be called that."""
+    if re.fullmatch("[a-z][a-z0-9]*(-[a-z0-9]+)*", rule) is None or keyword.iskeyword(rule):
+        yield f"{rule!r} is no name of a rule: lower case with dashes, a letter first"
+    if (TOP / "rules" / f"{rule}.yaml").exists() or (TOP / "tests" / "rules" / rule).exists():
+        yield f"there is a rule {rule!r} already"
+    function = rule.replace("-", "_")
+    for path in CHECKS.rglob("*.py"):
+        if path.stem == function or f"\ndef {function}(" in path.read_text(encoding="utf-8"):
+            yield f"{path.relative_to(TOP)} has that name already"
+
+
+def module_of(rule: str, judged: Judged) -> Path:
+    """Return where the function of a rule is written."""
+    return CHECKS / judged.folder / f"{rule.replace('-', '_')}.py"
+
+
+def write(rule: str, kind: str) -> None:
+    """Write the files of a rule that does not exist yet."""
+    judged = SUBJECTS[kind]
+    words = {
+        "id": rule,
+        "function": rule.replace("-", "_"),
+        "type": kind,
+        "version": version(),
+        "module": judged.module,
+        "name": judged.name,
+        "applies_to": judged.applies_to,
+        "subject": judged.subject,
+    }
+    cases = TOP / "tests" / "rules" / rule
+    cases.mkdir()
+    for path, text in (
+        (TOP / "rules" / f"{rule}.yaml", PROSE.format(**words)),
+        (module_of(rule, judged), FUNCTION.format(**words)),
+        (cases / f"fires{judged.suffix}", judged.sample),
+        (cases / "fires.expect.yaml", FIRES.format(**words)),
+        (cases / f"silent{judged.suffix}", judged.sample),
+        (cases / "silent.expect.yaml", SILENT),
+    ):
+        path.write_text(text, encoding="utf-8")
+    enter(kind, f"{judged.folder}.{words['function']}")
+
+
+def version() -> str:
+    """Return the version that the rule comes with."""
+    text = (TOP / "quota_advisor" / "__init__.py").read_text(encoding="utf-8")
+    found = re.search(r'^__version__ = "(.+)"$', text, re.MULTILINE)
+    assert found is not None  # noqa: S101 - the build reads it there as well
+    return found[1]
+
+
+def enter(kind: str, module: str) -> None:
+    """Add a module to the table of those that judge a type of subject."""
+    text = TABLE.read_text(encoding="utf-8")
+    old = next(
+        value
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Dict)
+        for key, value in zip(node.keys, node.values, strict=True)
+        if isinstance(key, ast.Constant) and key.value == kind
+    )
+    source = ast.get_source_segment(text, old)
+    assert source is not None  # noqa: S101 - it was parsed from this text
+    names = sorted({*ast.literal_eval(source), module})
+    lines = "".join(f'        "{name}",\n' for name in names)
+    TABLE.write_text(text.replace(f'"{kind}": {source}', f'"{kind}": (\n{lines}    )'), "utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
