@@ -33,13 +33,28 @@ apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 cpuCFSQuota: true
 """
+COMPOSE = """\
+services:
+  web: {image: app, cpus: 0.5}
+"""
+UNIT = """\
+[Service]
+CPUQuota=50%
+"""
+QUADLET = """\
+[Container]
+Image=app
+
+[Service]
+CPUQuota=50%
+"""
 HOST = """\
 cgroups:
-  /system.slice/api.service: {limit: 50000 100000}
+  /batch.slice: {limit: 50000 100000}
 """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
     """A type of subject.
 
@@ -48,6 +63,7 @@ class Judged:
         module: Where the type comes from.
         name: What a check calls what it is given.
         applies_to: The word for it in the prose of a rule.
+        found: What a finding says besides its message: mostly where the value to blame stands.
         suffix: Of what a case of it is.
         sample: What a case starts from.
         subject: What a finding in the sample names.
@@ -57,59 +73,83 @@ class Judged:
     module: str
     name: str
     applies_to: str
+    found: str
     suffix: str
     sample: str
     subject: str
 
 
 SUBJECTS = {
-    "PodCase": Judged("kubernetes", "model.lint", "case", "pods", ".yaml", POD, "Pod web"),
+    "PodCase": Judged(
+        folder="kubernetes",
+        module="model.lint",
+        name="case",
+        applies_to="pods",
+        found="location=case.pod.at(…)",
+        suffix=".yaml",
+        sample=POD,
+        subject="Pod web",
+    ),
     "KubeletConfig": Judged(
-        "kubernetes",
-        "model.manifest",
-        "config",
-        "kubelet configuration",
-        ".yaml",
-        KUBELET,
-        "KubeletConfiguration fires.yaml",
+        folder="kubernetes",
+        module="model.manifest",
+        name="config",
+        applies_to="kubelet configuration",
+        found="location=config.at(…)",
+        suffix=".yaml",
+        sample=KUBELET,
+        subject="KubeletConfiguration fires.yaml",
     ),
     "ComposeCase": Judged(
-        "compose",
-        "model.lint",
-        "case",
-        "compose services",
-        ".yaml",
-        "services:\n  web: {image: app, cpus: 0.5}\n",
-        "compose-service web",
+        folder="compose",
+        module="model.lint",
+        name="case",
+        applies_to="compose services",
+        found="location=case.service.at(…)",
+        suffix=".yaml",
+        sample=COMPOSE,
+        subject="compose-service web",
     ),
     "UnitConfig": Judged(
-        "units",
-        "model.unit",
-        "unit",
-        "units",
-        ".service",
-        "[Service]\nCPUQuota=50%\n",
-        "service fires.service",
+        folder="units",
+        module="model.unit",
+        name="unit",
+        applies_to="units",
+        found="location=assignment.value_location",
+        suffix=".service",
+        sample=UNIT,
+        subject="service fires.service",
     ),
     "Quadlet": Judged(
-        "units",
-        "model.manifest",
-        "quadlet",
-        "quadlets",
-        ".container",
-        "[Container]\nImage=app\n\n[Service]\nCPUQuota=50%\n",
-        "quadlet fires.container",
+        folder="units",
+        module="model.manifest",
+        name="quadlet",
+        applies_to="quadlets",
+        found="location=assignment.value_location",
+        suffix=".container",
+        sample=QUADLET,
+        subject="quadlet fires.container",
     ),
     "Workload": Judged(
-        "host",
-        "model.workload",
-        "workload",
-        "workloads",
-        ".facts.yaml",
-        HOST,
-        "service api.service",
+        folder="host",
+        module="model.workload",
+        name="workload",
+        applies_to="workloads",
+        found="evidence=(Evidence(…),)",
+        suffix=".facts.yaml",
+        sample=HOST,
+        subject="slice batch.slice",
     ),
-    "Host": Judged("host", "model.workload", "host", "hosts", ".facts.yaml", HOST, "node host"),
+    "Host": Judged(
+        folder="host",
+        module="model.workload",
+        name="host",
+        applies_to="hosts",
+        found="evidence=(Evidence(…),)",
+        suffix=".facts.yaml",
+        sample=HOST,
+        subject="node host",
+    ),
 }
 
 PROSE = """\
@@ -141,7 +181,8 @@ from quota_advisor.rulebook.engine import Verdicts, check
 @check({type})
 def {function}({name}: {type}, rule: Rule) -> Verdicts:
     """Find TODO."""
-    # TODO: yield Hit(message=…, location=…) for what is wrong, Skip(reason) where it cannot tell.
+    # TODO: yield Hit(message=…, {found}) for what is wrong,
+    # and Skip(reason) where it cannot tell. Others of this folder show how.
     yield from ()
 '''
 FIRES = """\
@@ -204,6 +245,7 @@ def write(rule: str, kind: str) -> None:
         "version": version(),
         "module": judged.module,
         "name": judged.name,
+        "found": judged.found,
         "applies_to": judged.applies_to,
         "subject": judged.subject,
     }

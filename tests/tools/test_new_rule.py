@@ -14,11 +14,14 @@ import sysconfig
 from pathlib import Path
 
 import pytest
+import yaml
 
-from tools.new_rule import SUBJECTS
+from tools import new_rule
+from tools.new_rule import FIRES, SUBJECTS
 
 TOP = Path(__file__).parents[2]
 COPIED = ("quota_advisor", "rules", "tools", "tests/rules", "tests/rulebook", "tests/conftest.py")
+CHECKS = new_rule.CHECKS.relative_to(new_rule.TOP)
 RULES = {kind: f"rule-about-{kind.lower()}" for kind in SUBJECTS}
 
 
@@ -70,6 +73,24 @@ def test_a_new_rule_fails_where_it_is_left_to_fill_in_and_nowhere_else(tree: Pat
     passed = re.search(r"(\d+) passed", done.stdout)
     assert passed is not None
     assert int(passed[1]) >= len(RULES) * 5
+
+
+def test_the_case_that_fires_passes_once_the_function_says_so(tree: Path) -> None:
+    message = yaml.safe_load(FIRES.format(subject=""))["expect"][0]["message"]
+    written = {}
+    for kind, rule in RULES.items():
+        path = tree.joinpath(*CHECKS.parts, SUBJECTS[kind].folder, f"{rule.replace('-', '_')}.py")
+        written[path] = text = path.read_text(encoding="utf-8")
+        assert "import Verdicts" in text
+        assert "yield from ()" in text
+        says = text.replace("import Verdicts", "import Hit, Verdicts")
+        says = says.replace("yield from ()", f"yield Hit(message={message!r})")
+        path.write_text(says, encoding="utf-8")
+    names = " or ".join(f"{rule}/fires" for rule in RULES.values())
+    done = in_copy(tree, "pytest", "-q", "-p", "no:cacheprovider", "tests/rules", "-k", names)
+    for path, text in written.items():
+        path.write_text(text, encoding="utf-8")
+    assert f"{len(RULES)} passed" in done.stdout, done.stdout
 
 
 def test_the_table_of_modules_names_the_new_ones_and_all_that_it_did(tree: Path) -> None:
