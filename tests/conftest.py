@@ -1,4 +1,4 @@
-"""Settings of all tests."""
+"""Settings of all tests, and the fixtures that those of several rooms share."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ import signal
 from hypothesis import settings
 
 from quota_advisor import checks
+from tests.lint.conftest import lint, repository
+from tests.probe.conftest import make_result, make_run
+
+__all__ = ["lint", "make_result", "make_run", "repository"]
 
 # A shell that starts the tests in the background makes all their programs ignore interruptions.
 signal.signal(signal.SIGINT, signal.default_int_handler)

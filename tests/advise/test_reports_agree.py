@@ -18,7 +18,7 @@ from quota_advisor.render import render
 from quota_advisor.render.view import View
 from quota_advisor.rulebook.engine import CHECKS
 from tests.advise.hosts import every_decision, judge_all
-from tests.lint.golden import assert_golden
+from tests.golden.compare import assert_golden
 from tests.rules.cases import Case, cases
 from tests.rules.facts import host_facts, read_facts
 

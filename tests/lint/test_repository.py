@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.golden.compare import assert_golden
 from tests.lint.conftest import Lint
-from tests.lint.golden import assert_golden
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])

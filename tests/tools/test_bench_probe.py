@@ -2,27 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-from types import ModuleType
-
 import pytest
 
 from tests.probe.conftest import MakeResult, MakeRun
-
-TOOL = Path(__file__).parents[2] / "tools/bench_probe.py"
-
-
-@pytest.fixture(scope="module")
-def bench() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("bench_probe", TOOL)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["bench_probe"] = module
-    spec.loader.exec_module(module)
-    return module
+from tools import bench_probe
 
 
 @pytest.fixture
@@ -49,23 +32,23 @@ def runs(make_run: MakeRun) -> list[object]:
 
 
 def test_the_figures_of_the_field_report_have_its_shape(
-    bench: ModuleType, make_result: MakeResult, runs: list[object]
+    make_result: MakeResult, runs: list[object]
 ) -> None:
     result = make_result(runs)
-    checks = list(bench.shape(result))
+    checks = list(bench_probe.shape(result))
 
     assert [check.what for check in checks if not check.holds] == []
-    assert bench.exit_code(result, checks) == 0
+    assert bench_probe.exit_code(result, checks) == 0
 
 
 @pytest.mark.parametrize(
     ("doubts", "word", "code"), [((), "**fails**", 1), (("others used 1 core",), "not judged", 3)]
 )
 def test_a_check_is_judged_only_when_nothing_else_was_measured(
-    bench: ModuleType, make_result: MakeResult, doubts: tuple[str, ...], word: str, code: int
+    make_result: MakeResult, doubts: tuple[str, ...], word: str, code: int
 ) -> None:
     result = make_result(doubts=doubts)  # three tiers with the figures of one
-    checks = list(bench.shape(result))
+    checks = list(bench_probe.shape(result))
 
-    assert bench.exit_code(result, checks) == code
-    assert word in bench.markdown(result, checks)
+    assert bench_probe.exit_code(result, checks) == code
+    assert word in bench_probe.markdown(result, checks)

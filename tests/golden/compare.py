@@ -7,7 +7,7 @@ from pathlib import Path
 
 import quota_advisor
 
-DIRECTORY = Path(__file__).parent.parent / "golden"
+DIRECTORY = Path(__file__).parent
 
 
 def assert_golden(name: str, text: str) -> None:

@@ -24,8 +24,8 @@ from quota_advisor.render import FORMATS, render
 from quota_advisor.render.view import View
 from quota_advisor.rulebook.catalogue import load_catalog
 from quota_advisor.rulebook.fingerprint import fingerprints
+from tests.golden.compare import assert_golden
 from tests.lint.conftest import Lint
-from tests.lint.golden import assert_golden
 from tests.lint.samples import BAD_UNIT, deployment
 
 SCHEMA = json.loads((Path(__file__).parent / "schema/sarif-2.1.0-rtm.5.json").read_text())

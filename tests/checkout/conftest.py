@@ -1,5 +1,0 @@
-"""Lint as a user would call it: its fixtures serve here too."""
-
-from tests.lint.conftest import lint, repository
-
-__all__ = ["lint", "repository"]
