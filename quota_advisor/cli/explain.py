@@ -8,7 +8,6 @@ import click
 
 from quota_advisor.cli.streams import write_report
 from quota_advisor.errors import UsageError, did_you_mean
-from quota_advisor.render import render_rules
 from quota_advisor.rulebook.catalogue import Rule, load_catalog
 
 WIDTH = 88
@@ -32,7 +31,14 @@ def command(rule_id: str, form: str) -> None:
         hint = did_you_mean(rule_id, catalog) or "see quota-advisor rules list"
         raise UsageError(f"no rule {rule_id!r}", hint=hint)
     rule = catalog[rule_id]
-    write_report(render_rules([rule]) if form == "json" else explanation(rule) + "\n")
+    write_report(_as_json(rule) if form == "json" else explanation(rule) + "\n")
+
+
+def _as_json(rule: Rule) -> str:
+    # The models of JSON take longer to import than everything that the text needs.
+    from quota_advisor.render.rules_v1 import render_rules  # noqa: PLC0415
+
+    return render_rules([rule])
 
 
 def explanation(rule: Rule) -> str:

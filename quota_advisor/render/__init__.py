@@ -1,14 +1,13 @@
-"""Show a report, or rules. Renderers know the model and nothing of how it came about."""
+"""Show a report. Renderers know the model and nothing of how it came about."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import cast
 
 from quota_advisor.model.report import Report
 from quota_advisor.render.view import View
-from quota_advisor.rulebook.catalogue import Rule
 
 Renderer = Callable[[Report, View], str]
 
@@ -30,9 +29,3 @@ def render(name: str, report: Report, view: View) -> str:
     # Imported when used: the models of JSON alone take longer to build than a file to lint.
     found = importlib.import_module(f"quota_advisor.render.{module}")
     return cast("Renderer", found.render)(report, view)
-
-
-def render_rules(rules: Iterable[Rule]) -> str:
-    """Return rules as JSON."""
-    found = importlib.import_module("quota_advisor.render.rules_v1")
-    return cast("str", found.render_rules(rules))
