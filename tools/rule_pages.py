@@ -20,6 +20,9 @@ from tests.rules.cases import Case, Expectation, Expected, cases
 MAX_LINKS = 5
 """Tests that a page links to, its examples among them; the directory has the rest."""
 
+MAX_SILENT_LINES = 30
+"""What a page shows of a file in which nothing is found: much of the same comes after."""
+
 MAX_WIDTH = 160
 """What a page shows of a line; those of hostile files have no end."""
 
@@ -166,8 +169,12 @@ def _example(one: _Shown) -> Iterator[str]:
     for file in one.files:
         if one.case.judged.is_dir():
             yield from (f"`{file.relative_to(one.case.judged.parent)}`", "")
+        lines = file.read_text("utf-8", "replace").splitlines()
+        most = len(lines) if one.expectation.expect else MAX_SILENT_LINES
         yield f"```{_LANGUAGES.get(file.suffix, 'ini')}"
-        yield from (*map(_clipped, file.read_text("utf-8", "replace").splitlines()), "```", "")
+        yield from (*map(_clipped, lines[:most]), "```", "")
+        if more := lines[most:]:
+            yield from (f"… and {len(more)} lines more.", "")
     switches = " ".join(_switches(one.expectation))
     found = one.expectation.expect
     told = f"Found with `{switches}`:" if switches else "Found:"
