@@ -60,7 +60,6 @@ class Judged:
 
     Attributes:
         folder: Where its checks lie in ``checks/``.
-        module: Where the type comes from.
         name: What a check calls what it is given.
         applies_to: The word for it in the prose of a rule.
         found: What a finding says besides its message: mostly where the value to blame stands.
@@ -70,7 +69,6 @@ class Judged:
     """
 
     folder: str
-    module: str
     name: str
     applies_to: str
     found: str
@@ -82,7 +80,6 @@ class Judged:
 SUBJECTS = {
     "PodCase": Judged(
         folder="kubernetes",
-        module="model.lint",
         name="case",
         applies_to="pods",
         found="location=case.pod.at(…)",
@@ -92,7 +89,6 @@ SUBJECTS = {
     ),
     "KubeletConfig": Judged(
         folder="kubernetes",
-        module="model.manifest",
         name="config",
         applies_to="kubelet configuration",
         found="location=config.at(…)",
@@ -102,7 +98,6 @@ SUBJECTS = {
     ),
     "ComposeCase": Judged(
         folder="compose",
-        module="model.lint",
         name="case",
         applies_to="compose services",
         found="location=case.service.at(…)",
@@ -112,7 +107,6 @@ SUBJECTS = {
     ),
     "UnitConfig": Judged(
         folder="units",
-        module="model.unit",
         name="unit",
         applies_to="units",
         found="location=assignment.value_location",
@@ -122,7 +116,6 @@ SUBJECTS = {
     ),
     "Quadlet": Judged(
         folder="units",
-        module="model.manifest",
         name="quadlet",
         applies_to="quadlets",
         found="location=assignment.value_location",
@@ -132,7 +125,6 @@ SUBJECTS = {
     ),
     "Workload": Judged(
         folder="host",
-        module="model.workload",
         name="workload",
         applies_to="workloads",
         found="evidence=(Evidence(…),)",
@@ -142,7 +134,6 @@ SUBJECTS = {
     ),
     "Host": Judged(
         folder="host",
-        module="model.workload",
         name="host",
         applies_to="hosts",
         found="evidence=(Evidence(…),)",
@@ -173,7 +164,7 @@ FUNCTION = '''\
 
 from __future__ import annotations
 
-from quota_advisor.{module} import {type}
+from {home} import {type}
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Verdicts, check
 
@@ -243,7 +234,7 @@ def write(rule: str, kind: str) -> None:
         "function": rule.replace("-", "_"),
         "type": kind,
         "version": version(),
-        "module": judged.module,
+        "home": home(kind),
         "name": judged.name,
         "found": judged.found,
         "applies_to": judged.applies_to,
@@ -261,6 +252,15 @@ def write(rule: str, kind: str) -> None:
     ):
         path.write_text(text, encoding="utf-8")
     enter(kind, f"{judged.folder}.{words['function']}")
+
+
+def home(kind: str) -> str:
+    """Return the module that a type of subject comes from."""
+    for room in ("model", "derive"):
+        for path in sorted((TOP / "quota_advisor" / room).rglob("*.py")):
+            if re.search(rf"^class {kind}\b", path.read_text(encoding="utf-8"), re.MULTILINE):
+                return ".".join(path.relative_to(TOP).with_suffix("").parts)
+    raise SystemExit(f"new-rule: nothing in quota_advisor is called {kind}")
 
 
 def version() -> str:

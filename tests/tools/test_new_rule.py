@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from quota_advisor.checks import MODULES
 from tools import new_rule
 from tools.new_rule import FIRES, SUBJECTS
 
@@ -38,6 +39,10 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
         done = in_copy(copy, "tools.new_rule", rule, kind)
         assert done.returncode == 0, done.stderr
     return copy
+
+
+def test_what_a_rule_can_be_about_is_what_checks_judge() -> None:
+    assert set(SUBJECTS) <= set(MODULES)
 
 
 def in_copy(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
