@@ -41,8 +41,11 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copy
 
 
-def test_what_a_rule_can_be_about_is_what_checks_judge() -> None:
+def test_what_a_rule_can_be_about_is_what_checks_judge_and_contributing_lists() -> None:
     assert set(SUBJECTS) <= set(MODULES)
+    text = (TOP / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    table = text.split("| `SUBJECT` |")[1].split("\n\n")[0]
+    assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == set(SUBJECTS)
 
 
 def in_copy(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
