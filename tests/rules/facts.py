@@ -186,6 +186,15 @@ def read_facts(path: Path) -> Facts:
 
 def host_facts(facts: Facts, directory: Path) -> HostFacts:
     """Return a case's facts; its unit files are written into a directory and really read."""
+    return _host(facts, _units(facts, directory))
+
+
+def host_facts_of(node: NodeCase, cgroups: Mapping[str, CgroupCase]) -> HostFacts:
+    """Return the facts of a host without units."""
+    return _host(Facts(node=node, cgroups=cgroups), [])
+
+
+def _host(facts: Facts, units: list[UnitFacts]) -> HostFacts:
     return HostFacts(
         hostname="host",
         observation=Observation(
@@ -196,13 +205,8 @@ def host_facts(facts: Facts, directory: Path) -> HostFacts:
         ),
         node=_node(facts.node),
         cgroups=tuple(_cgroups(facts.cgroups)),
-        units=tuple(_units(facts, directory)),
+        units=tuple(units),
     )
-
-
-def host_facts_of(node: NodeCase, cgroups: Mapping[str, CgroupCase]) -> HostFacts:
-    """Return the facts of a host without units."""
-    return host_facts(Facts(node=node, cgroups=cgroups), Path("/nonexistent"))
 
 
 def _node(case: NodeCase) -> NodeFacts:
