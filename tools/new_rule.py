@@ -114,9 +114,9 @@ SUBJECTS = {
         sample=UNIT,
         subject="service fires.service",
     ),
-    "Quadlet": Judged(
+    "QuadletCase": Judged(
         folder="units",
-        name="quadlet",
+        name="case",
         applies_to="quadlets",
         found="location=assignment.value_location",
         suffix=".container",
