@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +11,11 @@ import click
 
 from quota_advisor.cli import EXIT_BLIND
 from quota_advisor.cli.options import Output, output_options
-from quota_advisor.cli.output import exit_code, parse_formats, show
+from quota_advisor.cli.output import exit_code, parse_formats, present_view, show
 from quota_advisor.lint import Linter, Request
 from quota_advisor.lint.linter import DEFAULT_JOBS
+from quota_advisor.render.places import relative
+from quota_advisor.render.targets import write_file
 from quota_advisor.rulebook.chosen import load_rulebook
 
 if TYPE_CHECKING:
@@ -124,7 +127,14 @@ def _without_known(
         return report
     from quota_advisor.lint.known import without_known  # noqa: PLC0415
 
-    return without_known(report, baseline, write_baseline, verbose=output.verbose)
+    return without_known(
+        report,
+        baseline,
+        write_baseline,
+        name_of=partial(relative, view=present_view()),
+        write=write_file,
+        verbose=output.verbose,
+    )
 
 
 # Both are about the table of workloads, which lint has none of.

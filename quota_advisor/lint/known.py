@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from quota_advisor.cli.output import present_view
 from quota_advisor.model.report import Report
-from quota_advisor.render.places import relative
-from quota_advisor.render.targets import write_file
-from quota_advisor.rulebook.baseline import apply_baseline, dump_baseline, load_baseline
+from quota_advisor.rulebook.baseline import NameOf, apply_baseline, dump_baseline, load_baseline
 
 
-def without_known(report: Report, known: Path | None, new: Path | None, *, verbose: bool) -> Report:
+def without_known(
+    report: Report,
+    known: Path | None,
+    new: Path | None,
+    *,
+    name_of: NameOf,
+    write: Callable[[Path, str], None],
+    verbose: bool,
+) -> Report:
     """Move the findings of a baseline to those left out, and make a new baseline.
 
     Args:
         report: The report.
         known: The baseline to use.
         new: Where to write one, of all present findings: those of ``known`` among them.
+        name_of: Gives a file's name independent of the working directory.
+        write: Writes a text to a file.
         verbose: Note the entries that match nothing any more.
 
     Raises:
@@ -26,15 +34,11 @@ def without_known(report: Report, known: Path | None, new: Path | None, *, verbo
         CollectError: A file cannot be written.
     """
     results, gone = report.results, []
-    text = dump_baseline(results, _name_of)
+    text = dump_baseline(results, name_of)
     if known is not None:
-        stale = apply_baseline(results, load_baseline(known), _name_of, f"in {known}")
+        stale = apply_baseline(results, load_baseline(known), name_of, f"in {known}")
         gone = [f"{known}: no longer found: {entry}" for entry in stale if verbose]
     if new is not None:
-        write_file(new, text)
-        apply_baseline(results, load_baseline(new), _name_of, f"in {new}")
+        write(new, text)
+        apply_baseline(results, load_baseline(new), name_of, f"in {new}")
     return replace(report, notes=(*report.notes, *gone))
-
-
-def _name_of(file: str) -> str:
-    return relative(file, present_view())
