@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from quota_advisor.model.source import Location, Source
+from quota_advisor.model.source import Location, Source, Span
 
 if TYPE_CHECKING:
     from quota_advisor.model.advice import Advice
@@ -84,12 +84,57 @@ class Recommendation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Related:
+    """Another place that a finding is about.
+
+    Attributes:
+        location: The place; a :class:`~quota_advisor.model.source.Span` where its end is known.
+        message: What stands there, in a few words: ``the drop-in that wins``.
+    """
+
+    location: Location
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """Characters of a file that others take the place of.
+
+    Attributes:
+        span: The characters; start and end are the same where something is put in between.
+        text: What takes their place.
+    """
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fix:
+    """A change of one file that settles a finding for certain.
+
+    Attributes:
+        description: What it does, in one line.
+        safe: What is in force stays in force. Else something takes effect, as it was written, that
+            was ignored or refused until now.
+        edits: In the order of their places; none touches another. All of them, or none.
+    """
+
+    description: str
+    safe: bool
+    edits: tuple[Edit, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """One conclusion of one rule about one subject.
 
     Attributes:
         ruled_out: Other causes that were looked at, with their numbers.
-        location: The file to blame, where there is one.
+        location: The place to blame, where there is one; a
+            :class:`~quota_advisor.model.source.Span` where its end is known.
+        related: Other places that it is about.
+        fix: What would settle it, where that is certain. Several findings may have one in common.
     """
 
     rule: str
@@ -98,9 +143,11 @@ class Finding:
     message: str
     subject: Subject
     location: Location | None = None
+    related: tuple[Related, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     ruled_out: tuple[Evidence, ...] = ()
     recommendation: Recommendation | None = None
+    fix: Fix | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

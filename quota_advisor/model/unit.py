@@ -9,7 +9,7 @@ from typing import Literal
 
 from quota_advisor.model.finding import Subject
 from quota_advisor.model.limit import CpuLimit, Missing, Unlimited, Unset, effective_limit
-from quota_advisor.model.source import Location, Source
+from quota_advisor.model.source import Location, Source, Span, span_of
 from quota_advisor.model.suppression import Suppression
 
 _NOT_TOLD = Missing(reason="not told by the manager")
@@ -21,6 +21,11 @@ class SwallowedLine:
 
     text: str
     location: Location
+
+    @property
+    def span(self) -> Span:
+        """The text in its file."""
+        return span_of(self.location, self.text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +47,25 @@ class Assignment:
     location: Location
     value_location: Location
     swallowed: tuple[SwallowedLine, ...] = ()
+
+    @property
+    def key_span(self) -> Span:
+        """The key in its file."""
+        return span_of(self.location, self.key)
+
+    @property
+    def value_span(self) -> Span:
+        """The value in its file, up to the end of its last line."""
+        if not self.swallowed:
+            return span_of(self.value_location, self.value)
+        first, last = self.value_location, self.swallowed[-1].span
+        return Span(
+            file=first.file,
+            line=first.line,
+            column=first.column,
+            end_line=last.end_line,
+            end_column=last.end_column,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
