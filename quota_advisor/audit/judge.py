@@ -5,12 +5,13 @@ from __future__ import annotations
 from quota_advisor.advise.decide import decide
 from quota_advisor.checks import plan
 from quota_advisor.derive.host.running_quota import RunningQuota
+from quota_advisor.documents.systemd.extent import UnitExtents
 from quota_advisor.model.advice import Advice
 from quota_advisor.model.host import HostFacts
 from quota_advisor.model.report import Report
 from quota_advisor.model.suppression import Suppression
 from quota_advisor.model.unit import UnitConfig
-from quota_advisor.model.workload import AdvisedWorkload, Workload, join
+from quota_advisor.model.workload import AdvisedWorkload, Host, Workload, join
 from quota_advisor.rulebook.chosen import Rulebook
 from quota_advisor.rulebook.engine import Scope, run
 
@@ -33,11 +34,16 @@ def judge(facts: HostFacts, rulebook: Rulebook, command: str) -> Report:
     return Report(
         command=command,
         host=host,
-        results=run(scopes, plan(rulebook.rules), rulebook.config),
+        results=run(scopes, plan(rulebook.rules), rulebook.config, _extents(host)),
         advice=advice,
         notes=facts.notes,
         problems=facts.problems,
     )
+
+
+def _extents(host: Host) -> UnitExtents:
+    configs = (w.config for w in host.workloads if isinstance(w.config, UnitConfig))
+    return UnitExtents(file for config in configs for file in config.files)
 
 
 def _comments(workload: Workload) -> tuple[Suppression, ...]:

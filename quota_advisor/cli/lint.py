@@ -111,12 +111,13 @@ def _fixed(linter: Linter, linted: Linted, *, diff: bool) -> tuple[Linted, bool]
     """
     from quota_advisor.lint.fixing import show_diff, write  # noqa: PLC0415
 
-    made = linter.changes(linted)
+    fixed = linter.fix(linted)
     if diff:
-        show_diff(made)
+        show_diff(fixed.changes)
         return linted, True
-    complete = write(made)
-    return (linter.judge() if made else linted), complete
+    if write(fixed.changes):
+        return fixed.linted, True
+    return linter.judge(), False
 
 
 def _without_known(

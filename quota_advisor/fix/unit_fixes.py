@@ -1,182 +1,65 @@
-"""Changes to unit files that are certain, and nothing else.
-
-Three things are certain: a key that only its spelling keeps from being one of systemd's, a key
-that stands in a section without it while nothing else sets it, and a quota that reads as another
-number than it looks, rewritten as the number that is in force. No number is made up. The first
-two put a setting into force that was ignored; the description of the change says so.
-"""
+"""Changes of a unit file as fixes: edits of its text, everything else left as it is."""
 
 from __future__ import annotations
 
-import dataclasses
 import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
-from quota_advisor.documents.systemd.merge import CPU_KEYS, judge, unit_section
-from quota_advisor.fix.spelling import is_spelling_of
-from quota_advisor.model.source import Location
-from quota_advisor.model.unit import Assignment, JudgedAssignment, Outcome, UnitConfig
-from quota_advisor.units import misreading
-
-UNKNOWN_KEY = "unknown-cpu-key"
-WRONG_SECTION = "cpu-key-in-wrong-section"
-MISREAD = "misread-cpu-quota"
-
-Wanted = Collection[tuple[str, Location]]
-"""Findings to fix, each as rule and place."""
-
-
-@dataclass(frozen=True, slots=True)
-class Replacement:
-    """Text of one line that becomes another text.
-
-    Attributes:
-        place: Of its first character.
-        old: What stands there.
-        new: What will.
-        why: One line for the user.
-    """
-
-    place: Location
-    old: str
-    new: str
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class Move:
-    """An assignment that moves to another section of its file.
-
-    Attributes:
-        place: Of its key.
-        section: Where it goes.
-        why: One line for the user.
-    """
-
-    place: Location
-    section: str
-    why: str
-
-
-Fix = Replacement | Move
-
-
-def plan(units: Iterable[UnitConfig], wanted: Wanted) -> list[Fix]:
-    """Return the certain fixes of some findings, in the order of their places.
-
-    A file that belongs to several units is changed only where all of them agree.
-    """
-    proposals: dict[Location, set[Fix | None]] = {}
-    for unit in units:
-        for judged in unit.judged:
-            fix = _fix(unit, judged, wanted)
-            proposals.setdefault(judged.assignment.location, set()).add(fix)
-    agreed = (next(iter(fixes)) for fixes in proposals.values() if len(fixes) == 1)
-    return sorted((fix for fix in agreed if fix is not None), key=lambda fix: fix.place)
-
-
-def _fix(unit: UnitConfig, judged: JudgedAssignment, wanted: Wanted) -> Fix | None:
-    written = judged.assignment
-    if judged.outcome is Outcome.UNKNOWN_KEY and (UNKNOWN_KEY, written.location) in wanted:
-        return _spelling(unit, judged)
-    if judged.outcome is Outcome.WRONG_SECTION and (WRONG_SECTION, written.location) in wanted:
-        return _move(unit, judged)
-    if (MISREAD, written.value_location) in wanted:
-        return _number(written)
-    return None
-
-
-# ---- keys
-
-_BARE_NUMBER = re.compile(r"[0-9.](?![0-9.]|[ \t]*[A-Za-zµμ])")
-
-
-def _spelling(unit: UnitConfig, judged: JudgedAssignment) -> Replacement | None:
-    written, key = judged.assignment, judged.suggestion
-    if key not in CPU_KEYS or not _is_spelling_of(written.key, key) or not written.value:
-        return None
-    # Named as D-Bus names it, a bare number meant microseconds, which here would be seconds.
-    if key.endswith("Sec") and _BARE_NUMBER.search(written.value):
-        return None
-    verdicts = {v.outcome for v in judge(unit.name, [dataclasses.replace(written, key=key)])}
-    if verdicts - {Outcome.APPLIED, Outcome.WRONG_SECTION} or not _is_only(unit, key):
-        return None
-    why = f"{written.key}= was ignored; as {key}={written.value} it takes effect"
-    return Replacement(written.location, written.key, key, why)
-
-
-def _is_spelling_of(written: str, key: str) -> bool:
-    """Whether two keys differ by little, or as the names of D-Bus differ from those of files."""
-    folded, known = written.lower().replace(" ", ""), key.lower()
-    if folded.endswith("usec") and known.endswith("sec") and folded[:-4] == known[:-3]:
-        return True
-    return is_spelling_of(written, key)
-
-
-def _is_only(unit: UnitConfig, key: str) -> bool:
-    """Whether one assignment alone sets, or means to set, a key: nothing else may win or lose."""
-    meant = Counter(v.suggestion or v.assignment.key for v in unit.judged)
-    return meant[key] == 1
-
-
-def _move(unit: UnitConfig, judged: JudgedAssignment) -> Move | None:
-    written, section = judged.assignment, unit_section(unit.name)
-    if not section or written.section == section or not _is_only(unit, written.key):
-        return None
-    there = dataclasses.replace(written, section=section)
-    if any(v.outcome is not Outcome.APPLIED for v in judge(unit.name, [there])):
-        return None
-    where = f"[{written.section}]" if written.section else "no section"
-    why = f"{written.key}={written.value} was ignored in {where}; in [{section}] it takes effect"
-    return Move(written.location, section, why)
-
-
-def _number(written: Assignment) -> Replacement | None:
-    trap = misreading(written.value)
-    if trap is None:
-        return None
-    why = f"{written.value} is read as {trap.read_as}: written so, what is in force stays"
-    return Replacement(written.value_location, written.value, trap.read_as, why)
-
-
-# ---- text
+from quota_advisor.documents.text import Lines
+from quota_advisor.fix.edits import span
+from quota_advisor.fix.unit_plan import MISREAD, Move, Proposal, Replacement
+from quota_advisor.model.finding import Edit, Fix
+from quota_advisor.model.source import Location, span_of
 
 _BOM = "\ufeff"
 
 
-def apply(data: bytes, fixes: Sequence[Fix]) -> bytes | None:
-    """Return a file with some of its fixes made; None where its text is not what they expect.
+def unit_fixes(data: bytes, proposals: Sequence[Proposal]) -> dict[tuple[str, Location], Fix]:
+    """Return some changes of a file as fixes, by rule and place of what they settle.
 
-    Comments, layout, line ends, byte order mark and a missing last line end stay as they are.
+    Comments, layout, line ends, byte order mark and a missing last line end stay as they are. What
+    moves, moves together: where the first of it makes a section, the rest goes there too. There is
+    no fix where the text is not what the changes expect.
     """
-    text = data.decode("utf-8", "surrogateescape")
+    text = data.decode("utf-8", "surrogateescape").removeprefix(_BOM)
     if "\0" in text or re.search(r"\r(?!\n)", text):
         # Lines end here in ways that only systemd counts.
-        return None
-    # Columns do not count a byte order mark at the start of a file, and it stays there.
-    mark = _BOM * text.startswith(_BOM)
-    lines = re.findall(r"[^\n]*\n|[^\n]+", text.removeprefix(_BOM))
-    for fix in fixes:
-        if isinstance(fix, Replacement) and not _replace(lines, fix):
-            return None
-    lines = _moved(lines, [fix for fix in fixes if isinstance(fix, Move)])
-    return "".join([mark, *lines]).encode("utf-8", "surrogateescape")
+        return {}
+    lines = re.findall(r"[^\n]*\n|[^\n]+", text)
+    if not all(_stands(lines, p) for p in proposals if isinstance(p, Replacement)):
+        return {}
+    found = {(p.rule, p.place): _replacing(p) for p in proposals if isinstance(p, Replacement)}
+    moves = [p for p in proposals if isinstance(p, Move)]
+    if moves:
+        edits = (_difference(moves[0].place.file, text, lines, _moved(list(lines), moves)),)
+        found |= {(m.rule, m.place): Fix(description=m.why, safe=False, edits=edits) for m in moves}
+    return found
 
 
-def _replace(lines: list[str], fix: Replacement) -> bool:
-    index, at = fix.place.line - 1, fix.place.column - 1
-    if index >= len(lines) or not lines[index].startswith(fix.old, at):
-        return False
-    lines[index] = lines[index][:at] + fix.new + lines[index][at + len(fix.old) :]
-    return True
+def _stands(lines: Sequence[str], change: Replacement) -> bool:
+    index, at = change.place.line - 1, change.place.column - 1
+    return index < len(lines) and lines[index].startswith(change.old, at)
+
+
+def _replacing(change: Replacement) -> Fix:
+    edit = Edit(span=span_of(change.place, change.old), text=change.new)
+    return Fix(description=change.why, safe=change.rule == MISREAD, edits=(edit,))
+
+
+def _difference(file: str, text: str, old: Sequence[str], new: Sequence[str]) -> Edit:
+    """Return the edit that makes lines of a text into others: all from the first that differs."""
+    shorter = min(len(old), len(new))
+    head = next((i for i in range(shorter) if old[i] != new[i]), shorter)
+    rest = shorter - head
+    tail = next((i for i in range(rest) if old[-1 - i] != new[-1 - i]), rest)
+    start = sum(map(len, old[:head]))
+    end = len(text) - sum(map(len, old[len(old) - tail :]))
+    where = span(Lines(text), file, start, end)
+    return Edit(span=where, text="".join(new[head : len(new) - tail]))
 
 
 def _moved(lines: list[str], moves: Sequence[Move]) -> list[str]:
     """Return the lines with some assignments in other sections, in their order."""
-    if not moves:
-        return lines
     line_end = "\r\n" if lines[0].endswith("\r\n") else "\n"
     complete = lines[-1].endswith("\n")
     if not complete:

@@ -17,14 +17,15 @@ from typing import NamedTuple
 import yaml
 
 from quota_advisor.documents.templates import TEMPLATE
-from quota_advisor.documents.text import to_utf8
+from quota_advisor.documents.text import Lines, to_utf8
 from quota_advisor.documents.yaml.exact_tree import read_yaml
-from quota_advisor.documents.yaml.split import Part, documents, whole
+from quota_advisor.documents.yaml.split import Part, documents
 from quota_advisor.documents.yaml.tree import BrokenDocumentError, Node
 from quota_advisor.documents.yaml.written import written_mappings
-from quota_advisor.fix.unit_fixes import Wanted
-from quota_advisor.fix.yaml_edits import Edit, Shift, edited, plain
-from quota_advisor.fix.yaml_plan import Fix, plan
+from quota_advisor.fix.edits import Wanted, location, span
+from quota_advisor.fix.yaml_changes import Edit, Rewrite, Shift, edited, plain
+from quota_advisor.fix.yaml_plan import Proposal, plan
+from quota_advisor.model import finding as model
 from quota_advisor.model.source import Location
 
 MAX_FILE_BYTES = 32 << 20
@@ -44,13 +45,13 @@ class Settled(NamedTuple):
         rule: Its rule.
         was: Its place in the file as it was.
         now: The same in the new one: there the rule must be silent.
-        why: One line for the user.
+        fix: The change.
     """
 
     rule: str
     was: Location
     now: Location
-    why: str
+    fix: model.Fix
 
 
 class Fixed(NamedTuple):
@@ -70,13 +71,14 @@ class _Document(NamedTuple):
     root: Node
 
 
-def fix_yaml(file: str, data: bytes, wanted: Wanted) -> Fixed | None:
+def fix_yaml(file: str, data: bytes, wanted: Wanted, first_line: int = 1) -> Fixed | None:
     """Return a file with some findings settled; None where nothing about them is certain.
 
     Args:
         file: Its path as in the findings.
-        data: Its content.
+        data: Its content, or whole documents of it.
         wanted: The findings.
+        first_line: Number of the first line of ``data``.
     """
     body = data.removeprefix(codecs.BOM_UTF8)
     if TEMPLATE.search(data) or not _is_plain_text(data, body):
@@ -84,11 +86,13 @@ def fix_yaml(file: str, data: bytes, wanted: Wanted) -> Fixed | None:
     pieces = [data[: len(data) - len(body)]]
     settled: list[Settled] = []
     last = added = 0
-    for document, part in _documents(file, body, wanted):
-        fixes = _plan(document, wanted)
-        if edits := _proven(document, fixes):
+    for document, part in _documents(file, body, wanted, first_line):
+        proposals = _plan(document, wanted)
+        if edits := _proven(document, proposals):
             new = edited(document.text, edits)
-            settled += _settled(document._replace(line=document.line + added), fixes, edits, new)
+            settled += _settled(
+                document, proposals, Shift(edits), Lines(new, document.line + added)
+            )
             pieces += [body[last : part.start], new.encode()]
             last = part.end
             added += new.count("\n") - document.text.count("\n")
@@ -104,10 +108,12 @@ def _is_plain_text(data: bytes, body: bytes) -> bool:
         return False
 
 
-def _documents(file: str, body: bytes, wanted: Wanted) -> Iterator[tuple[_Document, Part]]:
+def _documents(
+    file: str, body: bytes, wanted: Wanted, first_line: int
+) -> Iterator[tuple[_Document, Part]]:
     """Yield the documents that findings are in."""
     lines = sorted({place.line for _, place in wanted if place.file == file})
-    parts = list(documents(body, whole(body)))
+    parts = list(documents(body, Part(0, len(body), first_line)))
     ends = (*(float(part.line) for part in parts[1:]), math.inf)
     for part, end in zip(parts, ends, strict=False):
         at = bisect.bisect_left(lines, part.line)
@@ -130,25 +136,25 @@ def _read(file: str, body: bytes, part: Part) -> _Document | None:
     return _Document(file, part.line, data, text, tree.root)
 
 
-def _plan(document: _Document, wanted: Wanted) -> list[Fix]:
+def _plan(document: _Document, wanted: Wanted) -> list[Proposal]:
     asked = {(rule, at.line, at.column) for rule, at in wanted if at.file == document.file}
     # Two anchors of one name are fine for the API, and this parser stops at the second.
     with contextlib.suppress(yaml.YAMLError):
         places = {(line, column) for _, line, column in asked}
         mappings = written_mappings(document.data, document.line, places)
-        fixes = plan(document.root, mappings, asked)
-        return [fix for fix in fixes if fix.change.edits(document.text)]
+        proposals = plan(document.root, mappings, asked)
+        return [p for p in proposals if p.change.edits(document.text)]
     return []
 
 
-def _proven(document: _Document, fixes: Sequence[Fix]) -> list[Edit]:
-    """Return the edits of some fixes, if what they make of the text is what they are to make."""
-    if not fixes:
+def _proven(document: _Document, proposals: Sequence[Proposal]) -> list[Edit]:
+    """Return the edits of some changes, if what they make of the text is what they are to make."""
+    if not proposals:
         return []
-    edits = [edit for fix in fixes for edit in fix.change.edits(document.text) or ()]
+    edits = [edit for p in proposals for edit in p.change.edits(document.text) or ()]
     expected = plain(document.root)
-    for fix in fixes:
-        fix.change.expect(expected)
+    for proposal in proposals:
+        proposal.change.expect(expected)
     try:
         tree = read_yaml(edited(document.text, edits).encode(), document.line, prune=False)
     except BrokenDocumentError:
@@ -157,16 +163,17 @@ def _proven(document: _Document, fixes: Sequence[Fix]) -> list[Edit]:
 
 
 def _settled(
-    document: _Document, fixes: Iterable[Fix], edits: Sequence[Edit], new: str
+    document: _Document, proposals: Iterable[Proposal], shift: Shift, new: Lines
 ) -> Iterator[Settled]:
     """Yield the findings with their places in the old and in the new text."""
-    shift = Shift(edits)
-    breaks = [match.start() for match in re.finditer("\n", new)]
-    for fix in fixes:
-        for rule, at, why in fix.findings:
-            offset = shift.of(at.start)
-            row = bisect.bisect_left(breaks, offset)
-            column = offset - (breaks[row - 1] if row else -1)
-            was = Location(file=document.file, line=at.line, column=at.column)
-            now = Location(file=document.file, line=document.line + row, column=column)
-            yield Settled(rule, was, now, why)
+    old, file = Lines(document.text, document.line), document.file
+    for change, aims in proposals:
+        edits = tuple(
+            model.Edit(span=span(old, file, at, at + len(before)), text=after)
+            for at, before, after in sorted(change.edits(document.text) or ())
+        )
+        for rule, at, why in aims:
+            # Only another spelling of the same number leaves everything as it was.
+            fix = model.Fix(description=why, safe=isinstance(change, Rewrite), edits=edits)
+            was = location((at.line, at.column), file)
+            yield Settled(rule, was, location(new.place(shift.of(at.start)), file), fix)

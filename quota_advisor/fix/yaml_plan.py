@@ -30,7 +30,7 @@ from quota_advisor.documents.yaml.tree import (
 from quota_advisor.documents.yaml.written import Entry, Path, Span, Written
 from quota_advisor.fix.compose_plan import renamings
 from quota_advisor.fix.spelling import is_spelling_of
-from quota_advisor.fix.yaml_edits import Change, Nest, Rename, Rewrite
+from quota_advisor.fix.yaml_changes import Change, Nest, Rename, Rewrite
 
 MISPLACED = "resources-misplaced"
 MISREAD = "misread-cpu-amount"
@@ -54,7 +54,7 @@ _WITH_RESOURCES = ("containers", "initContainers")
 _OPTIONS = ("cpuManagerPolicyOptions",)
 
 
-class Finding(NamedTuple):
+class Aim(NamedTuple):
     """A finding that a change is for.
 
     Attributes:
@@ -68,14 +68,14 @@ class Finding(NamedTuple):
     why: str
 
 
-class Fix(NamedTuple):
+class Proposal(NamedTuple):
     """A change, and the findings that it is for."""
 
     change: Change
-    findings: tuple[Finding, ...]
+    aims: tuple[Aim, ...]
 
 
-def plan(root: Node, mappings: Iterable[Written], asked: Asked) -> Iterator[Fix]:
+def plan(root: Node, mappings: Iterable[Written], asked: Asked) -> Iterator[Proposal]:
     """Yield the certain changes for some findings of a document.
 
     Args:
@@ -102,12 +102,12 @@ def _asks(rule: str, entry: Entry, asked: Asked) -> bool:
     return (rule, at.line, at.column) in asked
 
 
-def _compose_keys(root: Mapping, mapping: Written, asked: Asked) -> Iterator[Fix]:
+def _compose_keys(root: Mapping, mapping: Written, asked: Asked) -> Iterator[Proposal]:
     """Yield misspelt keys of compose services."""
     found = [entry for entry in mapping.entries if _asks(COMPOSE_KEY, entry, asked)]
     for entry, new, why in renamings(root, mapping.path, found):
         change = Rename(mapping.path, entry, new)
-        yield Fix(change, (Finding(COMPOSE_KEY, entry.key, why),))
+        yield Proposal(change, (Aim(COMPOSE_KEY, entry.key, why),))
 
 
 # ---- where
@@ -177,7 +177,7 @@ class _Case(NamedTuple):
         return (e for e in self.written.entries if _asks(rule, e, self.asked) and e.name in node)
 
 
-def _fixes(case: _Case) -> Iterator[Fix]:
+def _fixes(case: _Case) -> Iterator[Proposal]:
     kind, _, is_container, inside, _ = case.spot
     if kind == "KubeletConfiguration" and inside == _OPTIONS:
         yield from _options(case)
@@ -190,7 +190,7 @@ def _fixes(case: _Case) -> Iterator[Fix]:
         yield from _moves(case) if not inside else _holders(case)
 
 
-def _names(case: _Case) -> Iterator[Fix]:
+def _names(case: _Case) -> Iterator[Proposal]:
     """Yield names of CPU that the API does not know."""
     node, owner = case.spot.node, case.spot.owner
     if not _is_in_order(owner, owner["resources"]):
@@ -203,7 +203,7 @@ def _names(case: _Case) -> Iterator[Fix]:
             yield _rename(case, entry, "cpu", MISPLACED, entry.key, why)
 
 
-def _sides(case: _Case) -> Iterator[Fix]:
+def _sides(case: _Case) -> Iterator[Proposal]:
     """Yield misspelt names of limits and requests."""
     _, owner, _, _, node = case.spot
     meant = _only_meanings(_SIDES, {*node, *owner})
@@ -214,7 +214,7 @@ def _sides(case: _Case) -> Iterator[Fix]:
             yield _rename(case, entry, right, MISPLACED, entry.key, why)
 
 
-def _holders(case: _Case) -> Iterator[Fix]:
+def _holders(case: _Case) -> Iterator[Proposal]:
     """Yield misspelt names of resources."""
     _, owner, _, inside, node = case.spot
     meant = _only_meanings(("resources",), owner)
@@ -227,10 +227,10 @@ def _holders(case: _Case) -> Iterator[Fix]:
     if found is not None and is_all and _is_in_order(owner, node):
         why = f"{under.name} was ignored; as resources it takes effect"
         change = Rename(case.written.path[:-1], under, "resources")
-        yield Fix(change, (Finding(MISPLACED, found.key, why),))
+        yield Proposal(change, (Aim(MISPLACED, found.key, why),))
 
 
-def _options(case: _Case) -> Iterator[Fix]:
+def _options(case: _Case) -> Iterator[Proposal]:
     """Yield misspelt options of the CPU manager."""
     node = case.spot.node
     meant = _only_meanings(KNOWN_OPTIONS, node)
@@ -241,12 +241,12 @@ def _options(case: _Case) -> Iterator[Fix]:
             yield _rename(case, entry, right, OPTION, entry.value, why)
 
 
-def _rename(case: _Case, entry: Entry, new: str, rule: str, at: Span, why: str) -> Fix:
+def _rename(case: _Case, entry: Entry, new: str, rule: str, at: Span, why: str) -> Proposal:
     change = Rename(case.written.path, entry, new)
-    return Fix(change, (Finding(rule, at, why),))
+    return Proposal(change, (Aim(rule, at, why),))
 
 
-def _numbers(case: _Case) -> Iterator[Fix]:
+def _numbers(case: _Case) -> Iterator[Proposal]:
     """Yield amounts of CPU that are whole numbers and are not written as such."""
     for entry in case.found(MISREAD):
         written = scalar(case.spot.node[entry.name])
@@ -257,10 +257,10 @@ def _numbers(case: _Case) -> Iterator[Fix]:
         if entry.name == "cpu" and number != written.text:
             why = f"{written.text} is read as {number}: written so, what is in force stays"
             change = Rewrite(case.written.path, entry, written.text, number)
-            yield Fix(change, (Finding(MISREAD, entry.value, why),))
+            yield Proposal(change, (Aim(MISREAD, entry.value, why),))
 
 
-def _moves(case: _Case) -> Iterator[Fix]:
+def _moves(case: _Case) -> Iterator[Proposal]:
     """Yield limits and requests of a container that stand beside its resources."""
     node, entries = case.spot.node, case.written.entries
     stray = [entry for entry in case.found(MISPLACED) if entry.name in _SIDES]
@@ -275,8 +275,8 @@ def _moves(case: _Case) -> Iterator[Fix]:
     if _is_in_order(node, resources):
         change = Nest(case.written.path, case.written.flow, tuple(stray), "resources", before)
         why = "was ignored in the container; in its resources it takes effect"
-        findings = [Finding(MISPLACED, entry.key, f"{entry.name} {why}") for entry in stray]
-        yield Fix(change, tuple(findings))
+        aims = [Aim(MISPLACED, entry.key, f"{entry.name} {why}") for entry in stray]
+        yield Proposal(change, tuple(aims))
 
 
 def _are_neighbours(some: Sequence[Entry], entries: Sequence[Entry]) -> bool:

@@ -1,7 +1,8 @@
 """The ``lint`` verb: from files to a report.
 
 ``linter`` finds the files, has them judged and works out fixes; ``run`` judges them in one process
-or has a ``pool`` of several do it; ``judge`` is what each process does.
+or has a ``pool`` of several do it; ``judge`` is what each process does. ``extents`` and ``fixable``
+give findings their ends and their fixes there; ``fixing`` makes the fixes.
 """
 
 from __future__ import annotations

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 
 from quota_advisor.checkout.chunks import Chunk, read_chunk
 from quota_advisor.checkout.compose_projects import Project, ProjectReader
+from quota_advisor.checkout.inputs import InputFile
 from quota_advisor.lint.judge import Judge
 from quota_advisor.lint.outcome import Outcome, count, extend
+from quota_advisor.model.finding import Finding
 from quota_advisor.model.report import Results
 from quota_advisor.rulebook.engine import Plan, Scope, run
 
@@ -16,14 +20,26 @@ def judge_projects(projects: Iterable[Project], judge: Judge, outcome: Outcome) 
     """Add what the rules say of the files of each project, and of their merged services."""
     for project in projects:
         try:
-            scopes = _scopes(project, judge, outcome)
-            extend(outcome.results, _judged(scopes, project, judge))
+            texts: dict[str, bytes] = {}
+            found = _judged(_scopes(project, judge, outcome, texts), project, judge)
+            if judge.may_fix(found):
+                _add_fixes(project, judge, texts, found, outcome)
+            extend(outcome.results, found)
         except Exception as error:  # noqa: BLE001 - one project must not stop the others
             outcome.add_problem(project.files[0].path, error)
 
 
-def _scopes(project: Project, judge: Judge, outcome: Outcome) -> list[Scope]:
-    """Return what there is to judge: services, and whatever else is in the files."""
+def _scopes(
+    project: Project, judge: Judge, outcome: Outcome, texts: dict[str, bytes]
+) -> list[Scope]:
+    """Return what there is to judge: services, and whatever else is in the files.
+
+    Args:
+        project: The files.
+        judge: Knows the rest of what a rule may ask.
+        outcome: Takes in what cannot be read, and counts.
+        texts: Takes in the files by path.
+    """
     scopes: list[Scope] = []
     reader = ProjectReader(project)
     for file in project.files:
@@ -33,11 +49,31 @@ def _scopes(project: Project, judge: Judge, outcome: Outcome) -> list[Scope]:
         except OSError as error:
             outcome.add_problem(file.path, error)
         else:
+            texts[file.path] = data
             scopes += judge.scopes(chunk, data, reader.read(file, data), outcome)
     for service in reader.services():
         scopes.append(judge.compose_scope(service))
         count(service, outcome.tally)
     return scopes
+
+
+def _add_fixes(
+    project: Project, judge: Judge, texts: Mapping[str, bytes], results: Results, outcome: Outcome
+) -> None:
+    """Give findings their fixes, each file changed by itself."""
+    # Hardly any project gets here, and what makes fixes takes long to import.
+    from quota_advisor.lint.fixable import Text, fix_manifest  # noqa: PLC0415
+
+    def judged(file: InputFile, changed: bytes) -> Iterable[Finding]:
+        other = replace(file, data=changed, size=len(changed))
+        files = [other if known is file else known for known in project.files]
+        again = project._replace(files=files)
+        return _judged(_scopes(again, judge, Outcome(), {}), again, judge).findings
+
+    for file in project.files:
+        if file.path in texts:
+            text = Text(file, 0, texts[file.path])
+            fix_manifest(text, results, outcome, partial(judged, file))
 
 
 def _judged(scopes: Sequence[Scope], project: Project, judge: Judge) -> Results:

@@ -11,17 +11,12 @@ from pathlib import Path
 
 import click
 
-from quota_advisor.checkout.inputs import FileKind, InputFile, Inputs, read_input
-from quota_advisor.checkout.quadlets import merge_quadlets
-from quota_advisor.documents.systemd.unit_file import parse_unit_file
+from quota_advisor.checkout.inputs import InputFile, Inputs, read_input
 from quota_advisor.errors import CollectError
-from quota_advisor.fix import unit_fixes as fixes
-from quota_advisor.fix import yaml_plan
+from quota_advisor.fix.edits import apply
 from quota_advisor.fix.rewrite import rewrite
-from quota_advisor.fix.yaml_fixes import MAX_FILE_BYTES, fix_yaml
 from quota_advisor.lint.run import Linted
-from quota_advisor.model.source import Location
-from quota_advisor.model.unit import UnitConfig, UnitFile
+from quota_advisor.model.finding import Finding
 from quota_advisor.printable import printable
 
 MAX_PASSES = 5
@@ -47,111 +42,76 @@ class Change:
     why: list[str] = field(default_factory=list)
 
 
-def changes(inputs: Inputs, linted: Linted, relint: Relint) -> list[Change]:
-    """Return the files that fixes change. Nothing is written.
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """What the fixes of all findings make of the files. Nothing is written yet.
+
+    Attributes:
+        changes: In the order of the paths.
+        linted: What is found once they are written.
+    """
+
+    changes: list[Change]
+    linted: Linted
+
+
+def fix(inputs: Inputs, linted: Linted, relint: Relint) -> Fixed:
+    """Make the fixes that findings carry, then those of what is found in the changed files.
 
     Args:
         inputs: What was linted.
         linted: What came of it.
         relint: Lints other inputs in the same way.
     """
-    made = _unit_changes(inputs, linted, relint)
-    made += _manifest_changes(inputs, linted, relint)
-    return sorted(made, key=lambda change: change.file.path)
-
-
-def _wanted(linted: Linted) -> set[tuple[str, Location]]:
-    return {(f.rule, f.location) for f in linted.report.results.findings if f.location}
-
-
-# ---- unit files and quadlets
-
-
-def _unit_changes(inputs: Inputs, linted: Linted, relint: Relint) -> list[Change]:
-    """Change units, whose files are judged together."""
+    files = {file.path: file for file in inputs.files}
     found: dict[str, Change] = {}
-    files = {file.path: file for file in inputs.files if file.kind is not FileKind.MANIFEST}
     for _ in range(MAX_PASSES):
-        wanted = _wanted(linted)
-        planned = fixes.plan(linted.units, wanted)
-        # What else sets a key of a quadlet is not known here: only what is in force stays so.
-        numbers = {(rule, place) for rule, place in wanted if rule == fixes.MISREAD}
-        planned += fixes.plan(_quadlets(files, numbers), numbers)
-        if not _apply(planned, files, found):
+        if not _pass(linted, files, found):
             break
-        linted = relint(Inputs(files=list(files.values())))
-    return list(found.values())
+        linted = relint(dataclasses.replace(inputs, files=list(files.values())))
+    return Fixed(sorted(found.values(), key=lambda change: change.file.path), linted)
 
 
-def _quadlets(files: dict[str, InputFile], wanted: fixes.Wanted) -> Iterator[UnitConfig]:
-    found: list[UnitFile] = []
-    for path in sorted({place.file for _, place in wanted}):
-        if files[path].kind is FileKind.QUADLET:
-            with contextlib.suppress(OSError):
-                found.append(parse_unit_file(path, read_input(files[path])))
-    yield from (quadlet.service for quadlet in merge_quadlets(found))
-
-
-def _apply(planned: list[fixes.Fix], files: dict[str, InputFile], found: dict[str, Change]) -> bool:
-    """Make fixes in memory; return whether any was made."""
-    by_file: dict[str, list[fixes.Fix]] = {}
-    for fix in planned:
-        by_file.setdefault(fix.place.file, []).append(fix)
-    changed = False
-    for path, own in by_file.items():
+def _pass(linted: Linted, files: dict[str, InputFile], found: dict[str, Change]) -> bool:
+    """Make fixes in memory; return whether there may be others now."""
+    by_file: dict[str, list[Finding]] = {}
+    for finding in linted.report.results.findings:
+        if finding.fix is not None and finding.location is not None:
+            by_file.setdefault(finding.location.file, []).append(finding)
+    again = False
+    for path, findings in by_file.items():
         file = files[path]
-        if not file.real:
-            continue
-        before = read_input(file)
-        after = fixes.apply(before, own)
-        if after is None or after == before:
-            continue
-        change = found.setdefault(path, Change(file, before, after))
-        change.new = after
-        change.why += [f"{path}:{fix.place.line}: {fix.why}" for fix in own]
-        files[path] = dataclasses.replace(file, data=after, size=len(after))
-        changed = True
-    return changed
-
-
-# ---- Kubernetes YAML and JSON
-
-
-def _manifest_changes(inputs: Inputs, linted: Linted, relint: Relint) -> Iterator[Change]:
-    """Yield changed files, each judged by itself."""
-    wanted: dict[str, set[tuple[str, Location]]] = {}
-    for rule, place in _wanted(linted):
-        if rule in yaml_plan.RULES:
-            wanted.setdefault(place.file, set()).add((rule, place))
-    for file in inputs.files:
-        if file.path in wanted and file.real and file.size <= MAX_FILE_BYTES:
+        # A stream has no file to change; one that is gone by now neither.
+        if file.real:
             with contextlib.suppress(OSError):
-                change = _manifest_change(file, wanted[file.path], relint)
-                if change is not None:
-                    yield change
+                again |= _change(file, findings, linted, files, found)
+    return again
 
 
-def _manifest_change(
-    file: InputFile, wanted: set[tuple[str, Location]], relint: Relint
-) -> Change | None:
-    """Return what fixes make of a file, each pass judged before it counts."""
-    change = None
-    for _ in range(MAX_PASSES):
-        before = read_input(file)
-        fixed = fix_yaml(file.path, before, wanted)
-        if fixed is None:
-            break
-        after = dataclasses.replace(file, data=fixed.data, size=len(fixed.data))
-        found = _wanted(relint(Inputs(files=[after])))
-        stay = {(s.rule, s.was) for s in fixed.settled if (s.rule, s.now) in found}
-        if stay:
-            wanted -= stay
-            continue
-        change = change or Change(file, before, before)
-        change.new = fixed.data
-        change.why += [f"{file.path}:{s.was.line}: {s.why}" for s in fixed.settled]
-        file, wanted = after, found
-    return change
+def _change(
+    file: InputFile,
+    findings: list[Finding],
+    linted: Linted,
+    files: dict[str, InputFile],
+    found: dict[str, Change],
+) -> bool:
+    """Make the fixes of one file; return whether there may be others now."""
+    path, before = file.path, read_input(file)
+    if not all(part.is_of(before) for part in linted.fixed[path]):
+        # Somebody saved it meanwhile: what is held now is what will be judged, and changed.
+        files[path] = dataclasses.replace(file, data=before, size=len(before))
+        return True
+    after, made = apply(before, [f.fix for f in findings if f.fix is not None])
+    if after == before:
+        return False
+    change = found.setdefault(path, Change(file, before, before))
+    change.new = after
+    done = set(made)
+    for finding in findings:
+        if finding.fix in done and finding.location is not None:
+            change.why.append(f"{path}:{finding.location.line}: {finding.fix.description}")
+    files[path] = dataclasses.replace(file, data=after, size=len(after))
+    return True
 
 
 # ---- what becomes of them

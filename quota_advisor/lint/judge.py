@@ -18,8 +18,10 @@ from quota_advisor.documents.text import to_utf8
 from quota_advisor.documents.yaml.split import NAMESPACE_WORDS, Part, documents
 from quota_advisor.documents.yaml.suppressions import MARK, from_comments
 from quota_advisor.documents.yaml.tree import BrokenDocumentError
+from quota_advisor.lint.extents import Texts
 from quota_advisor.lint.outcome import Outcome, count, extend, location_of, one_of_a_kind
 from quota_advisor.lint.survey import Survey, by_namespace
+from quota_advisor.model.finding import Finding
 from quota_advisor.model.lint import LintContext, SameLimit
 from quota_advisor.model.manifest import (
     ComposeService,
@@ -27,6 +29,7 @@ from quota_advisor.model.manifest import (
     KubeletConfig,
     Pod,
 )
+from quota_advisor.model.report import Results
 from quota_advisor.model.suppression import Suppression
 from quota_advisor.rulebook.chosen import Rulebook
 from quota_advisor.rulebook.engine import Plan, Scope, run
@@ -64,6 +67,7 @@ class Judge:
         self._held: dict[int, bytes] = {}
         self._room = held_bytes
         self._apart: frozenset[str] = frozenset()
+        self._fixable = frozenset(r.id for r in rulebook.chosen.values() if r.fixable)
 
     def survey(self, chunks: Iterable[Chunk]) -> Survey:
         """Return what the chunks say about other documents; few of them need to be parsed."""
@@ -121,8 +125,27 @@ class Judge:
     def _judge_chunk(self, chunk: Chunk, data: bytes, outcome: Outcome) -> None:
         scopes = self.scopes(chunk, data, self._read(chunk, data), outcome)
         if scopes:
-            config = self._rulebook.config
-            extend(outcome.results, run(scopes, self.plan(chunk.file.path), config))
+            path = chunk.file.path
+            texts = Texts({path: (data, chunk.first_line)})
+            found = run(scopes, self.plan(path), self.config, texts)
+            if self.may_fix(found):
+                self._add_fixes(chunk, data, found, outcome)
+            extend(outcome.results, found)
+
+    def may_fix(self, results: Results) -> bool:
+        """Whether rules of which ``--fix`` mends some findings have found something."""
+        return any(finding.rule in self._fixable for finding in results.findings)
+
+    def _add_fixes(self, chunk: Chunk, data: bytes, results: Results, outcome: Outcome) -> None:
+        # Hardly any file gets here, and what makes fixes takes long to import.
+        from quota_advisor.lint.fixable import Text, fix_manifest  # noqa: PLC0415
+
+        def judged(changed: bytes) -> Iterable[Finding]:
+            again = self.scopes(chunk, changed, _documents(chunk, changed), Outcome())
+            return run(again, self.plan(chunk.file.path), self.config).findings
+
+        text = Text(chunk.file, chunk.start, data, chunk.first_line)
+        fix_manifest(text, results, outcome, judged)
 
     def scopes(
         self, chunk: Chunk, data: bytes, documents: Iterable[Document], outcome: Outcome

@@ -16,7 +16,7 @@ from quota_advisor.rulebook.chosen import Rulebook
 from quota_advisor.rulebook.settings import LintSettings, kubernetes_version, millicores
 
 if TYPE_CHECKING:
-    from quota_advisor.lint.fixing import Change
+    from quota_advisor.lint.fixing import Fixed
 
 DEFAULT_JOBS = 4
 """More processes than this win little and cost memory."""
@@ -74,16 +74,16 @@ class Linter:
         """
         return self._judge(self._inputs)
 
-    def changes(self, linted: Linted) -> list[Change]:
-        """Return the files that the certain fixes change. Nothing is written.
+    def fix(self, linted: Linted) -> Fixed:
+        """Return what the fixes of findings make of the files. Nothing is written.
 
         Args:
             linted: What :meth:`judge` found.
         """
         # Few runs fix anything, and what does takes long to import.
-        from quota_advisor.lint.fixing import changes  # noqa: PLC0415
+        from quota_advisor.lint.fixing import fix  # noqa: PLC0415
 
-        return changes(self._inputs, linted, self._judge)
+        return fix(self._inputs, linted, self._judge)
 
     def _judge(self, inputs: Inputs) -> Linted:
         request = self._request

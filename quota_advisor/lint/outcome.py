@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple, Self
 
 from quota_advisor.checkout.inputs import reason
 from quota_advisor.model.finding import Skipped
@@ -11,6 +12,9 @@ from quota_advisor.model.manifest import ComposeService, Pod, Role, Scalar
 from quota_advisor.model.problem import Problem
 from quota_advisor.model.report import Results
 from quota_advisor.model.source import Location
+
+Digests = dict[str, list["Digest"]]
+"""By file, what its parts were when fixes were made for them."""
 
 Spot = tuple[str, int, int]
 """File, line and column."""
@@ -35,14 +39,45 @@ class Tally:
                 self.count(limit, name, place)
 
 
+class Digest(NamedTuple):
+    """What a part of a file was when fixes were made for it: they are for no other text.
+
+    Attributes:
+        start: Offset of its first byte.
+        size: Number of bytes.
+        digest: Of them.
+    """
+
+    start: int
+    size: int
+    digest: bytes
+
+    @classmethod
+    def of(cls, data: bytes, start: int = 0) -> Self:
+        """Return the digest of a part of a file."""
+        # Few files are fixable, and its library takes longer to load than most take to lint.
+        import hashlib  # noqa: PLC0415
+
+        return cls(start, len(data), hashlib.blake2b(data, digest_size=16).digest())
+
+    def is_of(self, data: bytes) -> bool:
+        """Whether a file still has that part."""
+        return self.of(data[self.start : self.start + self.size], self.start) == self
+
+
 @dataclass(slots=True)
 class Outcome:
-    """What came of some chunks, in a form that adds up in any order."""
+    """What came of some chunks, in a form that adds up in any order.
+
+    Attributes:
+        fixed: The texts that fixes of the findings are for.
+    """
 
     results: Results = field(default_factory=Results)
     problems: list[Problem] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     tally: Tally = field(default_factory=Tally)
+    fixed: Digests = field(default_factory=dict)
 
     def add(self, other: Outcome) -> None:
         """Add what came of other chunks."""
@@ -50,6 +85,8 @@ class Outcome:
         self.problems += other.problems
         self.notes += other.notes
         self.tally.add(other.tally)
+        for file, parts in other.fixed.items():
+            self.fixed.setdefault(file, []).extend(parts)
 
     def add_problem(self, path: str, error: Exception) -> None:
         """Add a file that could not be read, or that something is wrong with here."""

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from quota_advisor.checkout.chunks import Chunk, chunks
 from quota_advisor.checkout.inputs import FileKind, InputFile, Inputs, reason
 from quota_advisor.documents.compose.recognise import OVERRIDE_NAMES
+from quota_advisor.lint.extents import complete
 from quota_advisor.lint.judge import HELD_BYTES, Judge
-from quota_advisor.lint.outcome import Outcome, one_of_a_kind
+from quota_advisor.lint.outcome import Digests, Outcome, one_of_a_kind
 from quota_advisor.lint.survey import Survey
 from quota_advisor.model.finding import Finding
 from quota_advisor.model.lint import LintContext
@@ -22,7 +23,6 @@ from quota_advisor.rulebook.chosen import Rulebook
 
 if TYPE_CHECKING:
     from quota_advisor.checkout.compose_projects import Project
-    from quota_advisor.model.unit import UnitConfig
 
 SMALL_BYTES = 400_000
 """Less than this is read sooner than another process starts."""
@@ -30,10 +30,15 @@ SMALL_BYTES = 400_000
 
 @dataclass(frozen=True, slots=True)
 class Linted:
-    """The report, and the units it is about: what fixes are computed from."""
+    """What came of a run.
+
+    Attributes:
+        report: The report.
+        fixed: The texts that fixes of its findings are for.
+    """
 
     report: Report
-    units: tuple[UnitConfig, ...]
+    fixed: Digests
 
 
 def judge_inputs(
@@ -73,9 +78,10 @@ def judge_inputs(
             judge.use(survey)
             outcome.add(judge.judge(work))
         _judge_projects(projects, judge, outcome)
-        units = _judge_units(inputs.files, judge, outcome)
+        _judge_units(inputs.files, judge, outcome)
     judge.judge_tally(outcome)
-    return Linted(_report(inputs, outcome, verbose=verbose), units)
+    complete(outcome.results, inputs.files)
+    return Linted(_report(inputs, outcome, verbose=verbose), outcome.fixed)
 
 
 @contextlib.contextmanager
@@ -117,16 +123,13 @@ def _judge_projects(projects: Sequence[Project], judge: Judge, outcome: Outcome)
         judge_projects(projects, judge, outcome)
 
 
-def _judge_units(
-    files: Sequence[InputFile], judge: Judge, outcome: Outcome
-) -> tuple[UnitConfig, ...]:
+def _judge_units(files: Sequence[InputFile], judge: Judge, outcome: Outcome) -> None:
     found = [file for file in files if file.kind is not FileKind.MANIFEST]
-    if not found:
-        return ()
-    # Most inputs have no unit files, and what reads and judges them takes long to import.
-    from quota_advisor.lint.units import judge_units  # noqa: PLC0415
+    if found:
+        # Most inputs have no unit files, and what reads and judges them takes long to import.
+        from quota_advisor.lint.units import judge_units  # noqa: PLC0415
 
-    return judge_units(found, judge, outcome)
+        judge_units(found, judge, outcome)
 
 
 def _problem(file: InputFile, error: OSError) -> Problem:

@@ -9,52 +9,68 @@ from quota_advisor.checkout.quadlets import merge_quadlets
 from quota_advisor.checkout.units import merge_units, slices_above
 from quota_advisor.derive.cases import QuadletCase
 from quota_advisor.derive.units.planned_quota import PlannedQuota
+from quota_advisor.documents.systemd.extent import UnitExtents
 from quota_advisor.documents.systemd.unit_file import parse_unit_file
 from quota_advisor.lint.judge import Judge
 from quota_advisor.lint.outcome import Outcome, Tally, extend
 from quota_advisor.model.manifest import Quadlet
 from quota_advisor.model.problem import Problem
+from quota_advisor.model.report import Results
 from quota_advisor.model.suppression import Suppression
 from quota_advisor.model.unit import Assignment, UnitConfig, UnitFile
 from quota_advisor.rulebook.engine import Plan, Scope, run
 
 
-def judge_units(
-    files: Sequence[InputFile], judge: Judge, outcome: Outcome
-) -> tuple[UnitConfig, ...]:
-    """Add what the rules say of unit files and quadlets, and return the merged units."""
+def judge_units(files: Sequence[InputFile], judge: Judge, outcome: Outcome) -> None:
+    """Add what the rules say of unit files and quadlets."""
     units: list[UnitConfig] = []
+    texts: dict[str, bytes] = {}
+    found = Results()
     empty = {file.path for file in files if file.size == 0}
-    for group in merge_units(_read(files, FileKind.UNIT, outcome), empty):
+    for group in merge_units(_read(files, FileKind.UNIT, texts, outcome), empty):
         known = {unit.name: unit for unit in group}
         cases = [PlannedQuota(unit, slices_above(unit, known)) for unit in group]
-        _judge(((case.unit.files, _unit_scopes(case)) for case in cases), judge, outcome)
+        _judge(((case.unit.files, _unit_scopes(case)) for case in cases), judge, found)
         for unit in group:
             _count(unit, outcome.tally)
         units += group
-    quadlets = merge_quadlets(_read(files, FileKind.QUADLET, outcome))
-    _judge(((quadlet.files, _quadlet_scopes(quadlet)) for quadlet in quadlets), judge, outcome)
-    return tuple(units)
+    quadlets = list(merge_quadlets(_read(files, FileKind.QUADLET, texts, outcome)))
+    _judge(((quadlet.files, _quadlet_scopes(quadlet)) for quadlet in quadlets), judge, found)
+    if judge.may_fix(found):
+        # Few inputs get here, and what makes fixes takes long to import.
+        from quota_advisor.lint.fixable import fix_units  # noqa: PLC0415
+
+        services = [quadlet.service for quadlet in quadlets]
+        fix_units(units, services, texts, found, outcome)
+    extend(outcome.results, found)
 
 
-def _read(files: Sequence[InputFile], kind: FileKind, outcome: Outcome) -> Iterator[UnitFile]:
+def _read(
+    files: Sequence[InputFile], kind: FileKind, texts: dict[str, bytes], outcome: Outcome
+) -> Iterator[UnitFile]:
+    """Yield files of a kind, and keep their texts: they are what fixes are for."""
     for file in files:
         if file.kind is kind:
             try:
-                yield parse_unit_file(file.path, read_input(file))
+                data = texts[file.path] = read_input(file)
             except OSError as error:
                 outcome.problems.append(Problem(subject=file.path, reason=reason(error)))
+            else:
+                yield parse_unit_file(file.path, data)
 
 
 def _judge(
-    judged: Iterable[tuple[tuple[UnitFile, ...], Iterator[Scope]]], judge: Judge, outcome: Outcome
+    judged: Iterable[tuple[tuple[UnitFile, ...], Iterator[Scope]]], judge: Judge, found: Results
 ) -> None:
     """Judge what shares files, those with the same rules together."""
     groups: dict[Plan, list[Scope]] = {}
+    read: dict[str, UnitFile] = {}
     for files, scopes in judged:
+        read |= {file.path: file for file in files}
         groups.setdefault(judge.plan(files[-1].path), []).extend(scopes)
+    extent = UnitExtents(read.values())
     for plan, group in groups.items():
-        extend(outcome.results, run(group, plan, judge.config))
+        extend(found, run(group, plan, judge.config, extent))
 
 
 def _unit_scopes(case: PlannedQuota) -> Iterator[Scope]:

@@ -15,10 +15,11 @@ from quota_advisor.model.finding import (
     Evidence,
     Finding,
     Recommendation,
+    Related,
     Severity,
     Subject,
 )
-from quota_advisor.model.source import Location, Source, SourceKind
+from quota_advisor.model.source import Location, Source, SourceKind, Span
 
 
 def pack(outcome: Outcome) -> bytes:
@@ -45,12 +46,21 @@ def _flat(finding: Finding) -> tuple[Any, ...]:
         finding.confidence.value,
         finding.message,
         (subject.kind, subject.name, subject.cgroup),
-        None if place is None else (place.file, place.line, place.column),
+        None if place is None else _flat_place(place),
         tuple(map(_flat_evidence, finding.evidence)),
         tuple(map(_flat_evidence, finding.ruled_out)),
         # Files hold no measurements: no quota is decided for them, but a decision may pass.
         None if advice is None else (advice.summary, advice.advice),
+        # Hardly any finding has these: they may take their time.
+        tuple((_flat_place(other.location), other.message) for other in finding.related),
+        finding.fix,
     )
+
+
+def _flat_place(place: Location) -> tuple[Any, ...]:
+    if isinstance(place, Span):
+        return (place.file, place.line, place.column, place.end_line, place.end_column)
+    return (place.file, place.line, place.column)
 
 
 def _flat_evidence(evidence: Evidence) -> tuple[Any, ...]:
@@ -60,7 +70,8 @@ def _flat_evidence(evidence: Evidence) -> tuple[Any, ...]:
 
 
 def _finding(flat: tuple[Any, ...], advice: dict[Any, Recommendation]) -> Finding:
-    rule, severity, confidence, message, subject, place, evidence, ruled_out, advised = flat
+    rule, severity, confidence, message, subject, place, evidence, ruled_out, advised = flat[:9]
+    related, fix = flat[9:]
     kind, name, cgroup = subject
     return Finding(
         rule=rule,
@@ -68,11 +79,20 @@ def _finding(flat: tuple[Any, ...], advice: dict[Any, Recommendation]) -> Findin
         confidence=_CONFIDENCES[confidence],
         message=message,
         subject=Subject(kind=kind, name=name, cgroup=cgroup),
-        location=None if place is None else Location(file=place[0], line=place[1], column=place[2]),
+        location=None if place is None else _place(place),
+        related=tuple(Related(location=_place(at), message=text) for at, text in related),
         evidence=tuple(map(_evidence, evidence)),
         ruled_out=tuple(map(_evidence, ruled_out)),
         recommendation=None if advised is None else _advice(advised, advice),
+        fix=fix,
     )
+
+
+def _place(flat: tuple[Any, ...]) -> Location:
+    if len(flat) == _PLACE:
+        return Location(file=flat[0], line=flat[1], column=flat[2])
+    file, line, column, end_line, end_column = flat
+    return Span(file=file, line=line, column=column, end_line=end_line, end_column=end_column)
 
 
 def _evidence(flat: tuple[Any, ...]) -> Evidence:
@@ -89,5 +109,6 @@ def _advice(flat: tuple[Any, ...], known: dict[Any, Recommendation]) -> Recommen
     return known[flat]
 
 
+_PLACE = len(("file", "line", "column"))
 _SEVERITIES = {severity.value: severity for severity in Severity}
 _CONFIDENCES = {confidence.value: confidence for confidence in Confidence}

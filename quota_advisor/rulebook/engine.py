@@ -12,6 +12,7 @@ from quota_advisor.model.finding import (
     Finding,
     InternalError,
     Recommendation,
+    Related,
     Severity,
     Skipped,
     Subject,
@@ -42,7 +43,8 @@ class Hit:
         evidence: The numbers with their sources.
         ruled_out: Other causes that were looked at.
         severity: Only where the check tells degrees apart; else the rule's.
-        location: The file to blame, where there is one.
+        location: The place to blame, where there is one.
+        related: Other places that it is about.
         subject: Only where it is not the thing judged.
         recommendation: Computed advice; else the rule's own words.
     """
@@ -52,6 +54,7 @@ class Hit:
     ruled_out: tuple[Evidence, ...] = ()
     severity: Severity | None = None
     location: Location | None = None
+    related: tuple[Related, ...] = ()
     subject: Subject | None = None
     recommendation: Recommendation | None = None
 
@@ -182,18 +185,30 @@ class Plan:
         return self._by_type[judged]
 
 
-def run(scopes: Sequence[Scope], plan: Plan, config: Config) -> Results:
+Extent = Callable[[Location], Location]
+"""Gives a place its end, as a :class:`~quota_advisor.model.source.Span`, where that is known."""
+
+
+def run(
+    scopes: Sequence[Scope], plan: Plan, config: Config, extent: Extent | None = None
+) -> Results:
     """Judge every subject by every rule that applies to its type.
 
     A check that raises becomes an :class:`InternalError` naming the rule; the others go on.
     What a rule says of a file at one place counts once, however many units share the file; what
     it says of running workloads counts for each.
+
+    Args:
+        scopes: What to judge.
+        plan: The rules.
+        config: The configuration.
+        extent: Gives the places of findings their ends; None where no text is at hand.
     """
     results = Results()
     ledger = _Ledger()
     seen: set[tuple[str, str, Location]] = set()
     for scope in scopes:
-        for finding in _judge(scope, plan, results, ledger):
+        for finding in _judge(scope, plan, extent, results, ledger):
             if finding.location is not None and scope.shares_files:
                 key = (finding.rule, finding.message, finding.location)
                 if key in seen:
@@ -202,13 +217,15 @@ def run(scopes: Sequence[Scope], plan: Plan, config: Config) -> Results:
             _file(finding, scope, config, results, ledger)
     for use in _suppression_uses(scopes, ledger, plan.known):
         scope = Scope(use)
-        for finding in _judge(scope, plan, results, ledger):
+        for finding in _judge(scope, plan, extent, results, ledger):
             _file(finding, scope, config, results, ledger)
     results.findings.sort(key=_worst_first)
     return results
 
 
-def _judge(scope: Scope, plan: Plan, results: Results, ledger: _Ledger) -> Iterator[Finding]:
+def _judge(
+    scope: Scope, plan: Plan, extent: Extent | None, results: Results, ledger: _Ledger
+) -> Iterator[Finding]:
     """Yield one subject's findings; what was skipped or failed goes into the results."""
     judged = scope.judged
     usual = ledger.unsure if scope.is_measured else ledger.ran
@@ -221,7 +238,7 @@ def _judge(scope: Scope, plan: Plan, results: Results, ledger: _Ledger) -> Itera
                     skipped = Skipped(rule=rule.id, subject=scope.subject, reason=verdict.reason)
                     results.skipped.append(skipped)
                 else:
-                    yield _stamp(verdict, scope.subject, rule)
+                    yield _stamp(verdict, scope.subject, rule, extent)
         except Exception as error:  # noqa: BLE001 - one broken rule must not stop the others
             entry = ledger.unsure
             text = f"{type(error).__name__}: {error}"
@@ -230,7 +247,13 @@ def _judge(scope: Scope, plan: Plan, results: Results, ledger: _Ledger) -> Itera
             entry.update((suppression.location, rule.id) for suppression in scope.suppressions)
 
 
-def _stamp(hit: Hit, subject: Subject, rule: Rule) -> Finding:
+def _stamp(hit: Hit, subject: Subject, rule: Rule, extent: Extent | None) -> Finding:
+    location, related = hit.location, hit.related
+    if extent is not None:
+        location = location and extent(location)
+        related = tuple(
+            Related(location=extent(other.location), message=other.message) for other in related
+        )
     # Once the user set a severity, degrees that the check tells apart no longer count.
     degree = None if rule.severity_fixed else hit.severity
     return Finding(
@@ -239,7 +262,8 @@ def _stamp(hit: Hit, subject: Subject, rule: Rule) -> Finding:
         confidence=rule.confidence,
         message=hit.message,
         subject=hit.subject or subject,
-        location=hit.location,
+        location=location,
+        related=related,
         evidence=hit.evidence,
         ruled_out=hit.ruled_out,
         recommendation=hit.recommendation or Recommendation(summary=rule.fix),
@@ -284,7 +308,8 @@ def _suppression_uses(
 
 
 def _worst_first(finding: Finding) -> tuple[object, ...]:
-    place = finding.location or Location(file="", line=0, column=0)
+    at = finding.location
+    place = ("", 0, 0) if at is None else (at.file, at.line, at.column)
     return (-finding.severity.rank, finding.subject.name, finding.rule, place, finding.message)
 
 

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from quota_advisor.documents.systemd.merge import merge_unit
 from quota_advisor.documents.systemd.unit_file import parse_unit_file
 from quota_advisor.errors import CollectError
-from quota_advisor.fix import unit_fixes as fixes
+from quota_advisor.fix import unit_plan as fixes
+from quota_advisor.fix.edits import apply
 from quota_advisor.fix.rewrite import rewrite
+from quota_advisor.fix.unit_fixes import unit_fixes
 from quota_advisor.model.unit import Outcome, UnitConfig
 from tests.lint.conftest import Lint
 
@@ -236,8 +238,8 @@ def fix_all(data: bytes) -> bytes:
             for place in (judged.assignment.location, judged.assignment.value_location)
         ]
         planned = fixes.plan([config], {(rule, place) for rule in rules for place in places})
-        after = fixes.apply(data, planned)
-        if after is None or after == data:
+        after, _ = apply(data, unit_fixes(data, planned).values())
+        if after == data:
             return data
         data = after
     raise AssertionError("there is always one more thing to fix")

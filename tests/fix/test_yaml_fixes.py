@@ -17,9 +17,9 @@ from quota_advisor.documents.reader import read_manifest
 from quota_advisor.documents.yaml.split import whole
 from quota_advisor.documents.yaml.written import Entry, Span
 from quota_advisor.fix import yaml_fixes
-from quota_advisor.fix.yaml_edits import Edit, Rename, Shift, edited
+from quota_advisor.fix.yaml_changes import Edit, Rename, Shift, edited
 from quota_advisor.fix.yaml_fixes import MAX_DOCUMENT_BYTES, fix_yaml
-from quota_advisor.fix.yaml_plan import MISPLACED, MISREAD, RULES, Fix
+from quota_advisor.fix.yaml_plan import MISPLACED, MISREAD, RULES, Proposal
 from quota_advisor.model.manifest import Pod, Scalar
 from quota_advisor.model.source import Location
 from tests.lint.conftest import Lint
@@ -259,8 +259,8 @@ def test_a_change_that_does_more_than_it_says_is_not_made(text: str, *, proven: 
     assert document is not None
     key = Span(text.index("cpus"), text.index("cpus") + 4, 1, text.index("cpus") + 1)
     entry = Entry("cpus", key, key, 0, shared=False)
-    fix = Fix(Rename(("a",), entry, "cpu"), ())
-    assert bool(yaml_fixes._proven(document, [fix])) is proven
+    proposal = Proposal(Rename(("a",), entry, "cpu"), ())
+    assert bool(yaml_fixes._proven(document, [proposal])) is proven
 
 
 # ---- properties
