@@ -52,6 +52,7 @@ class LimitAbove(NamedTuple):
         owner: Name or path of what sets it.
         owner_kind: ``slice`` of the same files, or ``ancestor`` of a cgroup.
         set_at: File and line that set it; empty where it was read from a kernel.
+        at: Where it is written; None where that is not known.
     """
 
     own: Bandwidth
@@ -61,6 +62,7 @@ class LimitAbove(NamedTuple):
     owner: str
     owner_kind: str
     set_at: str
+    at: Location | None
 
 
 class Threads(NamedTuple):

@@ -261,9 +261,9 @@ class _File:
 
     def _tree(self, tree: Tree, source: Source) -> Iterator[Document]:
         compose = self._is_compose(tree)
-        for key, line, column in tree.duplicates:
+        for key, line, column, first in tree.duplicates:
             text = f"the key {key!r} is written twice; the later one counts"
-            yield DocumentNote(self.name, NoteKind.DUPLICATE_KEY, text, line, column)
+            yield DocumentNote(self.name, NoteKind.DUPLICATE_KEY, text, line, column, first)
         if tree.tags and not compose:
             tag, line, column = tree.tags[0]
             yield DocumentNote(

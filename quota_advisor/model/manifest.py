@@ -252,6 +252,11 @@ class LimitRange(NamedTuple):
     pod_most: Scalar | None = None
 
     @property
+    def location(self) -> Location:
+        """Where it stands."""
+        return Location(file=self.file, line=self.place.line, column=self.place.column)
+
+    @property
     def is_about_cpu(self) -> bool:
         """Whether it says anything of CPU."""
         container = (self.default_limit, self.default_request, self.least, self.most, self.ratio)
@@ -273,6 +278,11 @@ class ResourceQuota(NamedTuple):
     limit: Scalar | None
     request: Scalar | None
     place: Place
+
+    @property
+    def location(self) -> Location:
+        """Where it stands."""
+        return Location(file=self.file, line=self.place.line, column=self.place.column)
 
     @property
     def is_about_cpu(self) -> bool:
@@ -448,6 +458,7 @@ class DocumentNote(NamedTuple):
     Attributes:
         kind: What sort of thing.
         text: What it is, in one line: the parser's complaint, the key, the reason.
+        first: Of a key that is written twice, where it stands first.
     """
 
     file: str
@@ -455,6 +466,7 @@ class DocumentNote(NamedTuple):
     text: str
     line: int
     column: int
+    first: Place | None = None
 
     @property
     def subject(self) -> Subject:

@@ -12,7 +12,7 @@ from quota_advisor.derive.cases import ComposeCase
 from quota_advisor.derive.compose_cpu import ComposeCpu
 from quota_advisor.derive.kubernetes.qos import MILLI
 from quota_advisor.documents.compose.keys import LIMIT, RESERVATION
-from quota_advisor.model.finding import Evidence, Recommendation, Severity
+from quota_advisor.model.finding import Evidence, Recommendation, Related, Severity
 from quota_advisor.model.manifest import ComposeService
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Skip, Verdicts, check
@@ -124,6 +124,11 @@ def _conflict(
     return Hit(
         message=message + elsewhere(service, at, keys),
         location=service.at(at),
+        related=tuple(
+            Related(location=service.at(service.settings[key]), message=f"{key} beside it")
+            for key in keys[1:]
+            if key in service.settings
+        ),
         evidence=tuple(Evidence(label="limit", value=float(v), unit="cores") for v in values),
     )
 

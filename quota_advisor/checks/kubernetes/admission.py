@@ -17,7 +17,7 @@ from quota_advisor.derive.kubernetes.amounts import cpu_amount
 from quota_advisor.derive.kubernetes.namespaces import is_sure, settings_for
 from quota_advisor.derive.kubernetes.pod_cpu import ContainerCpu, PodCpu
 from quota_advisor.derive.kubernetes.qos import MILLI
-from quota_advisor.model.finding import Evidence, Severity
+from quota_advisor.model.finding import Evidence, Related, Severity
 from quota_advisor.model.manifest import LimitRange, ResourceQuota, Scalar
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Verdicts, check
@@ -229,6 +229,7 @@ def _refused(
         message=f"{text}: the API refuses the pod{caveat(pod.pod, setting)}",
         severity=None if is_sure(pod.pod, setting) else Severity.WARNING,
         location=pod.at(at, cpu),
+        related=(Related(location=setting.location, message=f"the {kind}"),),
         evidence=(
             evidence or Evidence(label=kind, value=setting.name),
             Evidence(label="set at", value=f"{setting.file}:{setting.place.line}"),

@@ -13,7 +13,7 @@ from quota_advisor.derive.kubernetes.qos import (
     running_millicores,
     starting_millicores,
 )
-from quota_advisor.model.finding import Evidence, Recommendation
+from quota_advisor.model.finding import Evidence, Recommendation, Related
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Skip, Verdicts, check
 from quota_advisor.units import format_usec
@@ -101,6 +101,11 @@ def init_cpu_exceeds_app(case: PodCase, _rule: Rule) -> Verdicts:
             " refuse it although the app would fit"
         ),
         location=pod.at(culprit.request_at or culprit.limit_at, culprit),
+        related=tuple(
+            Related(location=pod.at(cpu.request_at or cpu.limit_at, cpu), message="what it keeps")
+            for cpu in pod.containers
+            if cpu.runs_all_the_time and is_whole(cpu.request)
+        ),
         evidence=(cpu_evidence("exclusive CPUs at the start", start, life),),
     )
 

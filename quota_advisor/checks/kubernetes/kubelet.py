@@ -18,7 +18,7 @@ from quota_advisor.documents.kubernetes.cpu_manager import (
     REFUSED_PAIRS,
 )
 from quota_advisor.documents.kubernetes.duration import parse_duration
-from quota_advisor.model.finding import Evidence, Recommendation, Severity
+from quota_advisor.model.finding import Evidence, Recommendation, Related, Severity
 from quota_advisor.model.limit import DEFAULT_PERIOD_USEC, MAX_PERIOD_USEC, MIN_QUOTA_USEC
 from quota_advisor.model.manifest import KubeletConfig, Scalar
 from quota_advisor.rulebook.catalogue import Rule
@@ -133,7 +133,7 @@ def _option_hits(config: KubeletConfig, options: dict[str, Scalar], *, is_static
         unless = " unless a flag sets the policy" if policy is None else ""
         text = "cpuManagerPolicyOptions need cpuManagerPolicy: static: the kubelet does not start"
         first = next(iter(options.values()))
-        hit = _hit(config, first, text + unless, "remove the options or set the policy")
+        hit = _hit(config, first, text + unless, "remove the options or set the policy", policy)
         yield replace(hit, severity=Severity.WARNING) if unless else hit
     for name, value in options.items():
         if name not in KNOWN_OPTIONS:
@@ -146,7 +146,7 @@ def _option_hits(config: KubeletConfig, options: dict[str, Scalar], *, is_static
     for one, other in REFUSED_PAIRS:
         if one in on and other in on:
             text = f"{one} and {other} exclude each other: the kubelet does not start"
-            yield _hit(config, options[other], text, "keep one of the two")
+            yield _hit(config, options[other], text, "keep one of the two", options[one])
     yield from _gate_hits(config, {name: options[name] for name in on if name in ALPHA_OPTIONS})
 
 
@@ -184,7 +184,7 @@ def _reservation_hits(config: KubeletConfig) -> Iterator[Hit]:
         other = config.settings.get(key)
         if other is not None and other.text:
             text = f"reservedSystemCPUs and {key} exclude each other: the kubelet does not start"
-            yield _hit(config, listed, text, "keep one of the two")
+            yield _hit(config, listed, text, "keep one of the two", other)
 
 
 def _static_hits(config: KubeletConfig, policy: Scalar, topology: Scalar | None) -> Verdicts:
@@ -206,7 +206,8 @@ def _static_hits(config: KubeletConfig, policy: Scalar, topology: Scalar | None)
     numa = topology is not None and topology.text == "single-numa-node"
     if topology is not None and numa and by_socket is not None and _is_on(by_socket):
         text = f"{BY_SOCKET} excludes topologyManagerPolicy single-numa-node"
-        yield _hit(config, by_socket, f"{text}: the kubelet does not start", "keep one of the two")
+        advice = "keep one of the two"
+        yield _hit(config, by_socket, f"{text}: the kubelet does not start", advice, topology)
     if topology is None and config.partial:
         return
     if topology is None or topology.text in ("none", ""):
@@ -240,10 +241,15 @@ def _reserved(config: KubeletConfig) -> _Reserved:
     return _Reserved(total, at)
 
 
-def _hit(config: KubeletConfig, at: Scalar, message: str, advice: str) -> Hit:
+def _hit(
+    config: KubeletConfig, at: Scalar, message: str, advice: str, other: Scalar | None = None
+) -> Hit:
+    """Return a finding about a value, and about another that contradicts it."""
+    contradicts = "what contradicts it"
     return Hit(
         message=message,
         location=config.at(at),
+        related=() if other is None else (Related(location=config.at(other), message=contradicts),),
         evidence=(Evidence(label="as written", value=at.text),),
         recommendation=Recommendation(summary=advice),
     )

@@ -15,7 +15,7 @@ from quota_advisor.checks.kubernetes.wording import (
 from quota_advisor.derive.cases import PodCase
 from quota_advisor.derive.kubernetes.amounts import cpu_amount
 from quota_advisor.derive.kubernetes.pod_cpu import ContainerCpu, PodCpu, is_harmless
-from quota_advisor.model.finding import Evidence, Recommendation, Severity
+from quota_advisor.model.finding import Evidence, Recommendation, Related, Severity
 from quota_advisor.model.lint import LimitsPolicy
 from quota_advisor.model.manifest import LimitRange, Role
 from quota_advisor.rulebook.catalogue import Rule
@@ -110,6 +110,7 @@ def request_exceeds_limit(case: PodCase, _rule: Rule) -> Verdicts:
                 f" {cpu_text(cpu.limit)}{default}; the API refuses it"
             ),
             location=pod.at(cpu.request_at or cpu.limit_at, cpu),
+            related=_limit_of(pod, cpu),
             evidence=(cpu_evidence("request", cpu.request, cpu.limit),),
         )
     if pod.unsure_range is not None:
@@ -128,6 +129,7 @@ def _exceeds_zero(pod: PodCpu, cpu: ContainerCpu) -> Iterator[Hit]:
                 " refuses it"
             ),
             location=pod.at(cpu.request_at, cpu),
+            related=_limit_of(pod, cpu),
             evidence=(cpu_evidence("request", cpu.request, 0),),
         )
 
@@ -146,6 +148,7 @@ def _exceeds_default(pod: PodCpu, limit_range: LimitRange) -> Iterator[Hit]:
                 ),
                 severity=Severity.WARNING,
                 location=pod.at(cpu.request_at, cpu),
+                related=(Related(location=limit_range.location, message="the LimitRange"),),
                 evidence=(cpu_evidence("request", cpu.request, limit),),
             )
 
@@ -162,6 +165,7 @@ def _above_pod_limit(pod: PodCpu) -> Iterator[Hit]:
                     f" limit of {cpu_text(pod.pod_limit)}; the API refuses it"
                 ),
                 location=pod.at(cpu.limit_at),
+                related=_pod_limit(pod),
                 evidence=(cpu_evidence("limit", cpu.limit, pod.pod_limit),),
             )
 
@@ -176,6 +180,7 @@ def _pod_level_order(pod: PodCpu) -> Iterator[Hit]:
                 f" {cpu_text(limit)}; the API refuses it"
             ),
             location=pod.at(pod.pod_request_at),
+            related=_pod_limit(pod),
             evidence=(cpu_evidence("request", request, limit),),
         )
     yield from _above_pod_limit(pod)
@@ -227,6 +232,20 @@ def quota_wrong_shape(case: PodCase, _rule: Rule) -> Verdicts:
 def _house_rule_is_another(case: PodCase) -> Skip:
     # Said only where a comment could be taken for unused; for every pod it would be noise.
     return Skip(f"the house rule is limits: {case.context.limits}")
+
+
+def _limit_of(pod: PodCpu, cpu: ContainerCpu) -> tuple[Related, ...]:
+    """Return where the limit of a container stands, unless a finding is about that place."""
+    if cpu.limit_at is not None and cpu.request_at is not None:
+        return (Related(location=pod.at(cpu.limit_at), message="the limit"),)
+    if cpu.limit_at is None and pod.limit_range is not None:
+        return (Related(location=pod.limit_range.location, message="the LimitRange"),)
+    return ()
+
+
+def _pod_limit(pod: PodCpu) -> tuple[Related, ...]:
+    at = pod.pod_limit_at
+    return () if at is None else (Related(location=pod.at(at), message="the limit of the pod"),)
 
 
 def _default_words(pod: PodCpu, cpu: ContainerCpu) -> str:

@@ -16,7 +16,7 @@ from quota_advisor.derive.kubernetes.qos import (
     MILLI,
 )
 from quota_advisor.derive.thread_counts import COUNT_VARIABLES
-from quota_advisor.model.finding import Evidence, Recommendation, Severity
+from quota_advisor.model.finding import Evidence, Recommendation, Related, Severity
 from quota_advisor.model.manifest import Container, ResourceRef
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Skip, Verdicts, check
@@ -29,6 +29,7 @@ def threads_exceed_limit(case: PodCase, rule: Rule) -> Verdicts:
     """Compare numbers of threads that are written down with the limit that feeds them."""
     pod = case.cpu
     for cpu, cap, counts in pod.held:
+        at = pod.cap_at(cpu)
         for count, allowed, stall in too_many(counts, cap, rule, pod.node_cpus):
             yield Hit(
                 message=(
@@ -36,6 +37,7 @@ def threads_exceed_limit(case: PodCase, rule: Rule) -> Verdicts:
                     f" {cpu_text(cap)}: all busy they {busy_text(cap, stall)}"
                 ),
                 location=pod.at(count.at),
+                related=() if at is None else (Related(location=pod.at(at), message="the limit"),),
                 evidence=(
                     Evidence(
                         label="threads", value=count.number, unit="threads", threshold=allowed

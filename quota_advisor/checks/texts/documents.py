@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from quota_advisor.checks.wording import listed
-from quota_advisor.model.finding import Evidence
+from quota_advisor.model.finding import Evidence, Related
 from quota_advisor.model.lint import SameLimit
 from quota_advisor.model.manifest import DocumentNote, NoteKind
+from quota_advisor.model.source import Location
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Skip, Verdicts, check
 
@@ -37,7 +38,11 @@ def render_first(note: DocumentNote, _rule: Rule) -> Verdicts:
 def duplicate_key(note: DocumentNote, _rule: Rule) -> Verdicts:
     """Find keys that are written twice, of which only the last counts."""
     if note.kind is NoteKind.DUPLICATE_KEY:
-        yield Hit(message=note.text, location=note.location)
+        first = note.first and Location(
+            file=note.file, line=note.first.line, column=note.first.column
+        )
+        related = () if first is None else (Related(location=first, message="the first one"),)
+        yield Hit(message=note.text, location=note.location, related=related)
 
 
 @check(SameLimit)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 
 from quota_advisor.checks.units.unit_files import QUOTA_KEYS
-from quota_advisor.model.finding import Evidence
+from quota_advisor.model.finding import Evidence, Related
 from quota_advisor.model.limit import Missing
 from quota_advisor.model.source import Location
 from quota_advisor.model.unit import UnitConfig
@@ -34,6 +34,7 @@ def drop_in_overridden(config: UnitConfig, _rule: Rule) -> Verdicts:
                 " names whatever their directory"
             ),
             location=loser.value_location,
+            related=(Related(location=winner.value_location, message="the drop-in that wins"),),
             evidence=(
                 Evidence(
                     label="in force",
@@ -56,6 +57,12 @@ def runtime_shadowed(config: UnitConfig, _rule: Rule) -> Verdicts:
                 " first, so the runtime change is undone by the next daemon-reload"
             ),
             location=Location(file=hidden.path, line=1, column=1),
+            related=(
+                Related(
+                    location=Location(file=hidden.hidden_by, line=1, column=1),
+                    message="the file that hides it",
+                ),
+            ),
             evidence=(Evidence(label="hidden by", value=hidden.hidden_by),),
         )
 

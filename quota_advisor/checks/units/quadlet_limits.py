@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 
 from quota_advisor.checks.threads import busy_text, fewer_threads, too_many
@@ -18,7 +19,7 @@ from quota_advisor.derive.kubernetes.qos import MILLI
 from quota_advisor.derive.units.podman_options import PodmanOption
 from quota_advisor.derive.units.quadlet_cpu import USEC_OPTIONS, OwnLimit, written_at
 from quota_advisor.documents.compose.values import INTEGER, NUMBER
-from quota_advisor.model.finding import Evidence, Recommendation, Severity
+from quota_advisor.model.finding import Evidence, Recommendation, Related, Severity
 from quota_advisor.model.source import Location
 from quota_advisor.model.unit import Assignment
 from quota_advisor.rulebook.catalogue import Rule
@@ -100,6 +101,7 @@ def _refused_pair(option: PodmanOption, cpus: PodmanOption) -> Hit:
     return Hit(
         message=f"podman refuses {option.text} together with {cpus.text}: nothing is started",
         location=option.at,
+        related=(Related(location=cpus.at, message="the other limit"),),
         evidence=(_as_written(option), _as_written(cpus)),
     )
 
@@ -113,10 +115,16 @@ def _void(own: OwnLimit, around: Decimal, written: Assignment) -> Iterator[Hit]:
     )
     if own.cpus > around:
         text = f"{own.by.text} never applies: {quota} of the service around it is tighter"
-        yield _note(f"{text} ({cpus_text(around)})", own.by.at, own.by.text, evidence)
+        yield replace(
+            _note(f"{text} ({cpus_text(around)})", own.by.at, own.by.text, evidence),
+            related=(Related(location=written.value_location, message="the tighter limit"),),
+        )
     elif own.cpus < around:
         text = f"{quota} never applies: {own.by.text} of the container inside is tighter"
-        yield _note(f"{text} ({cpus_text(own.cpus)})", written.value_location, quota, evidence)
+        yield replace(
+            _note(f"{text} ({cpus_text(own.cpus)})", written.value_location, quota, evidence),
+            related=(Related(location=own.by.at, message="the tighter limit"),),
+        )
 
 
 def _note(message: str, at: Location, looser: str, evidence: tuple[Evidence, ...]) -> Hit:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from quota_advisor.checks.evidence import limit_evidence, ratio_of_enough
 from quota_advisor.derive.quota_case import LimitAbove, QuotaCase, Threads
 from quota_advisor.derive.thread_counts import USUAL_PER_CORE, allowed_count
-from quota_advisor.model.finding import Evidence, Recommendation
+from quota_advisor.model.finding import Evidence, Recommendation, Related
 from quota_advisor.model.limit import MAX_PERIOD_USEC, MIN_QUOTA_USEC, Bandwidth, Missing
+from quota_advisor.model.source import Location
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Verdicts, check
 from quota_advisor.sim.stall import Stall, worst_stall
@@ -85,6 +86,7 @@ def ancestor_tighter(case: QuotaCase, _rule: Rule) -> Verdicts:
             f" {above.limit.text} for everything inside"
         ),
         location=above.own_at,
+        related=_at(above.at, "the tighter limit"),
         evidence=(
             limit_evidence(above.own, case.limit_source),
             limit_evidence(above.limit, above.source, label=f"limit of the {above.owner_kind}"),
@@ -109,6 +111,7 @@ def threads_exceed_quota(case: QuotaCase, rule: Rule) -> Verdicts:
         yield Hit(
             message=_threads_message(threads, limit, stall, cpus),
             location=threads.at,
+            related=_at(case.asked and case.asked.at, "the quota"),
             evidence=(
                 Evidence(label="threads", value=threads.number, unit="threads", threshold=allowed),
                 limit_evidence(limit, case.limit_source),
@@ -116,6 +119,11 @@ def threads_exceed_quota(case: QuotaCase, rule: Rule) -> Verdicts:
             ),
             recommendation=_fewer(threads, allowed, rule),
         )
+
+
+def _at(place: Location | None, what: str) -> tuple[Related, ...]:
+    """Return a place beside that of a finding, where it is known."""
+    return () if place is None else (Related(location=place, message=what),)
 
 
 def _freeze_text(limit: Bandwidth, cpus: int | None) -> str:

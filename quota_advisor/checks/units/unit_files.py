@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from quota_advisor.model.finding import Evidence, Recommendation
+from quota_advisor.model.finding import Evidence, Recommendation, Related
 from quota_advisor.model.source import Source, SourceKind
 from quota_advisor.model.unit import Assignment, JudgedAssignment, Outcome, UnitConfig
 from quota_advisor.model.unit_kind import UNIT_SECTIONS, unit_kind
@@ -105,6 +105,9 @@ def cpu_key_swallowed(config: UnitConfig, _rule: Rule) -> Verdicts:
                         " ends in a backslash, and systemd does not warn"
                     ),
                     location=line.location,
+                    related=(
+                        Related(location=assignment.location, message="what it became part of"),
+                    ),
                     evidence=(Evidence(label="swallowed by", value=f"{assignment.key}="),),
                 )
 

@@ -71,7 +71,7 @@ class RunningQuota(QuotaCase):
         if own is None or not isinstance(tightest, tuple):
             return None
         limit, group = tightest
-        return LimitAbove(own, None, limit, group.limit_source, group.path, "ancestor", "")
+        return LimitAbove(own, None, limit, group.limit_source, group.path, "ancestor", "", None)
 
     @property
     def threads(self) -> tuple[Threads, ...]:

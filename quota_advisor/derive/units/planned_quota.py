@@ -68,8 +68,17 @@ class PlannedQuota(QuotaCase):
         if own is None or written is None or not above:
             return None
         limit, unit = min(above, key=lambda pair: pair[0].cores)
-        set_at = _place(unit.quota_from)
-        return LimitAbove(own, written.value_location, limit, None, unit.name, "slice", set_at)
+        decides = unit.quota_from
+        return LimitAbove(
+            own,
+            written.value_location,
+            limit,
+            source=None,
+            owner=unit.name,
+            owner_kind="slice",
+            set_at=_place(decides),
+            at=None if decides is None else decides.value_location,
+        )
 
     @property
     def threads(self) -> tuple[Threads, ...]:

@@ -31,6 +31,7 @@ from quota_advisor.documents.yaml.tree import (
     is_scalar,
     pairs,
 )
+from quota_advisor.model.manifest import Place
 
 LOADER: type[yaml.Loader | yaml.CLoader] = getattr(yaml, "CLoader", yaml.Loader)
 """PyYAML's parser in C where it is installed; the one in Python gives the same text and places."""
@@ -54,7 +55,7 @@ class _Frame:
         strong: Something in it makes everything around it worth keeping.
         anchor: Its anchor, if it has one.
         size: Number of nodes read before it.
-        written: Keys of the mapping that are written in it, not merged.
+        written: Keys of the mapping that are written in it, not merged, with their first places.
     """
 
     __slots__ = (
@@ -75,7 +76,7 @@ class _Frame:
         self.strong = False
         self.anchor: str | None = None
         self.size = 0
-        self.written: set[str] = set()
+        self.written: dict[str, tuple[int, int]] = {}
 
     def node(self) -> Value:
         if self.pairs is None:
@@ -198,9 +199,10 @@ class _Builder:
         frame.merge = node[0] == "<<" and node[1]
         if frame.merge:
             return
-        if frame.key in frame.written:
-            self.duplicates.append(Duplicate(node[0], line, column))
-        frame.written.add(node[0])
+        here = (line, column)
+        first = frame.written.setdefault(frame.key, here)
+        if first is not here:
+            self.duplicates.append(Duplicate(frame.key, line, column, Place(*first)))
 
     def _pair(self, frame: _Frame, key: str, node: Node, *, strong: bool) -> None:
         frame.key = None

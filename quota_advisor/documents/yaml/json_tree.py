@@ -23,6 +23,7 @@ from quota_advisor.documents.yaml.tree import (
     Value,
     is_scalar,
 )
+from quota_advisor.model.manifest import Place
 
 _TOKEN = re.compile(
     r'[ \t\r\n]*(?:(?P<mark>[{}\[\],:])|(?P<string>"[^"\\\x00-\x1f]*+(?:\\.[^"\\\x00-\x1f]*+)*+")'
@@ -44,7 +45,7 @@ class _Open:
         self.items = cast("ListNode", [line, column])
         self.pairs: dict[str, Node] | None = {} if mapping else None
         self.places: dict[str, tuple[int, int]] = {}
-        self.seen: set[str] = set()
+        self.seen: dict[str, tuple[str, int, int]] = {}
         self.key: tuple[str, int, int] | None = None
         self.open = False
         self.strong = False
@@ -136,9 +137,9 @@ class _Reader:
         if kind != "string" or self._next()[:2] != ("mark", ":"):
             raise NotJsonError
         key = (_string(written), *self.place(offset))
-        if key[0] in mapping.seen:
-            self.duplicates.append(Duplicate(*key))
-        mapping.seen.add(key[0])
+        first = mapping.seen.setdefault(key[0], key)
+        if first is not key:
+            self.duplicates.append(Duplicate(*key, Place(*first[1:])))
         mapping.key = key
         return self._next()
 

@@ -86,11 +86,12 @@ MAX_NODES = 300_000
 
 
 class Duplicate(NamedTuple):
-    """A key that its mapping already has; the later value counts."""
+    """A key that its mapping already has, and where that stands; the later value counts."""
 
     key: str
     line: int
     column: int
+    first: Place
 
 
 class UnknownTag(NamedTuple):

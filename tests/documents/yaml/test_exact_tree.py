@@ -61,7 +61,7 @@ def test_compose_lets_written_keys_win_over_merged_ones() -> None:
 
 def test_a_duplicate_key_is_noted_where_it_stands_again() -> None:
     tree = read("a: 1\nb:\n  c: 1\n  c: 2\n")
-    assert tree.duplicates == (("c", 4, 3),)
+    assert tree.duplicates == (("c", 4, 3, (3, 3)),)
     assert plain(tree.root) == {"a": "1", "b": {"c": "2"}}
 
 
