@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from quota_advisor.model.finding import Finding, Severity
 from quota_advisor.model.report import Report
+from quota_advisor.model.source import Location, Span
 from quota_advisor.printable import printable
 from quota_advisor.render.places import relative
 from quota_advisor.render.view import View
@@ -34,12 +35,24 @@ def _annotation(finding: Finding, view: View) -> str:
     else:
         place = finding.location
         properties["file"] = relative(place.file, view)
-        properties |= {"line": str(place.line), "col": str(place.column)}
+        properties |= _region(place)
     properties["title"] = finding.rule
     if finding.recommendation is not None:
         # An annotation is all that a reviewer sees: no page of the rule is at hand there.
         message += f"\nwhat to do: {printable(' '.join(finding.recommendation.summary.split()))}"
     return _command(_COMMANDS[finding.severity], properties, message)
+
+
+def _region(place: Location) -> dict[str, str]:
+    """Return a place as GitHub has it, which takes no columns for one of several lines."""
+    start = {"line": str(place.line), "col": str(place.column)}
+    if not isinstance(place, Span):
+        return start
+    if place.end_line > place.line:
+        return {"line": str(place.line), "endLine": str(place.end_line)}
+    # The last column is one of the region's own, where it has any.
+    last = max(place.end_column - 1, place.column)
+    return start | {"endLine": str(place.end_line), "endColumn": str(last)}
 
 
 def _command(name: str, properties: Mapping[str, str], message: str) -> str:

@@ -20,6 +20,7 @@ from quota_advisor.model.cgroup import CgroupFacts, CounterWindow
 from quota_advisor.model.cgroup import Demand as DemandFacts
 from quota_advisor.model.finding import Evidence as EvidenceModel
 from quota_advisor.model.finding import Finding as FindingModel
+from quota_advisor.model.finding import Fix as FixModel
 from quota_advisor.model.finding import Recommendation as RecommendationModel
 from quota_advisor.model.finding import Severity
 from quota_advisor.model.finding import Subject as SubjectModel
@@ -27,6 +28,8 @@ from quota_advisor.model.host import HostFacts
 from quota_advisor.model.limit import Bandwidth, CpuLimit
 from quota_advisor.model.limit import Missing as MissingFact
 from quota_advisor.model.report import Report
+from quota_advisor.model.source import Location as Place
+from quota_advisor.model.source import Span
 from quota_advisor.model.workload import Workload as WorkloadModel
 from quota_advisor.render.view import View
 
@@ -164,11 +167,47 @@ class Subject(_Frozen):
 
 
 class Location(_Frozen):
-    """A place in a file, counted from 1."""
+    """A place in a file, counted from 1, columns in characters.
+
+    The end is that of the first character behind it, equal to the start where nothing is written;
+    null where the text was not at hand.
+    """
 
     file: str
     line: int
     column: int
+    end_line: int | None
+    end_column: int | None
+
+
+class Related(_Frozen):
+    """Another place that a finding is about, and what stands there."""
+
+    location: Location
+    message: str
+
+
+class Edit(_Frozen):
+    """Characters of a file, from a start up to an end, and the text that takes their place."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    text: str
+
+
+class Fix(_Frozen):
+    """A change that settles a finding for certain: all of its edits, or none.
+
+    ``safe`` says that what is in force stays in force. Else something takes effect, as it was
+    written, that was ignored or refused until now.
+    """
+
+    description: str
+    safe: bool
+    edits: tuple[Edit, ...]
 
 
 class Source(_Frozen):
@@ -198,9 +237,11 @@ class Finding(_Frozen):
     message: str
     subject: Subject
     location: Location | None
+    related: tuple[Related, ...]
     evidence: tuple[Evidence, ...]
     ruled_out: tuple[Evidence, ...]
     recommendation: Recommendation | None
+    fix: Fix | None
 
 
 class Suppressed(_Frozen):
@@ -347,22 +388,50 @@ def _observation(facts: HostFacts) -> Observation:
 
 
 def _finding(finding: FindingModel) -> Finding:
-    place = finding.location
     return Finding(
         rule=finding.rule,
         severity=finding.severity.value,
         confidence=finding.confidence.value,
         message=finding.message,
         subject=_subject(finding.subject),
-        location=None
-        if place is None
-        else Location(file=place.file, line=place.line, column=place.column),
+        location=None if finding.location is None else _location(finding.location),
+        related=tuple(
+            Related(location=_location(other.location), message=other.message)
+            for other in finding.related
+        ),
         evidence=tuple(map(_evidence, finding.evidence)),
         ruled_out=tuple(map(_evidence, finding.ruled_out)),
         recommendation=None
         if finding.recommendation is None
         else _recommendation(finding.recommendation),
+        fix=None if finding.fix is None else _fix(finding.fix),
     )
+
+
+def _location(place: Place) -> Location:
+    end = (place.end_line, place.end_column) if isinstance(place, Span) else (None, None)
+    return Location(
+        file=place.file,
+        line=place.line,
+        column=place.column,
+        end_line=end[0],
+        end_column=end[1],
+    )
+
+
+def _fix(fix: FixModel) -> Fix:
+    edits = (
+        Edit(
+            file=edit.span.file,
+            line=edit.span.line,
+            column=edit.span.column,
+            end_line=edit.span.end_line,
+            end_column=edit.span.end_column,
+            text=edit.text,
+        )
+        for edit in fix.edits
+    )
+    return Fix(description=fix.description, safe=fix.safe, edits=tuple(edits))
 
 
 def _subject(subject: SubjectModel) -> Subject:

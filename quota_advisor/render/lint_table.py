@@ -62,7 +62,8 @@ def _lines(finding: Finding, view: View) -> Iterator[str]:
     word = finding.severity.value
     label = click.style(word, fg=_COLORS[finding.severity], bold=True) if view.color else word
     rule = click.style(f"[{finding.rule}]", dim=True) if view.color else f"[{finding.rule}]"
-    yield f"{_place(finding)}: {label}: {printable(finding.message)} {rule}"
+    fixable = "" if finding.fix is None else " [fixable]"
+    yield f"{_place(finding)}: {label}: {printable(finding.message)} {rule}{fixable}"
     advice = finding.recommendation
     if advice is None:
         return
@@ -109,6 +110,8 @@ def _ending(results: Results) -> Iterator[str]:
     total = ", ".join(counts) or "nothing found"
     where = f" in {len(files)} file{'' if len(files) == 1 else 's'}" if files else ""
     left_out = f", {len(results.suppressed)} left out" if results.suppressed else ""
-    yield total + where + left_out
+    fixable = sum(finding.fix is not None for finding in results.findings)
+    can_be_fixed = f", {fixable} fixable with --fix" if fixable else ""
+    yield total + where + left_out + can_be_fixed
     if results.findings:
         yield "why, and how to fix it: quota-advisor explain RULE"

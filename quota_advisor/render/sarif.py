@@ -1,7 +1,8 @@
 """The report as SARIF 2.1.0, for code scanning.
 
 Every run has its results, even an empty list. URIs are relative to the top of the repository;
-lines and columns are those of the value; fingerprints survive a shift of lines.
+regions are those of the value, with its end where that is known; fingerprints survive a shift of
+lines.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import quota_advisor
-from quota_advisor.model.finding import Confidence, Finding, Severity, SuppressedFinding
+from quota_advisor.model.finding import Confidence, Finding, Fix, Severity, SuppressedFinding
 from quota_advisor.model.report import Report, Results
+from quota_advisor.model.source import Location, Span
 from quota_advisor.render.places import relative, uri
 from quota_advisor.render.view import View
 from quota_advisor.rulebook.catalogue import Rule, load_catalog
@@ -111,24 +113,60 @@ def _result(finding: Finding, places: Mapping[str, int], view: View) -> dict[str
     message = finding.message
     if finding.recommendation is not None:
         message += f"\n{' '.join(finding.recommendation.summary.split())}"
-    return {
+    result = {
         "ruleId": finding.rule,
         "ruleIndex": places[finding.rule],
         "level": _LEVELS[finding.severity],
         "message": {"text": message},
         "locations": [_location(finding, view)],
     }
+    if finding.related:
+        result["relatedLocations"] = [
+            {
+                "id": number,
+                "message": {"text": other.message},
+                "physicalLocation": _physical(other.location, view),
+            }
+            for number, other in enumerate(finding.related, start=1)
+        ]
+    if finding.fix is not None:
+        result["fixes"] = [_fix(finding.fix, view)]
+    return result
 
 
 def _location(finding: Finding, view: View) -> dict[str, Any]:
     subject = {"fullyQualifiedName": finding.subject.name, "kind": finding.subject.kind}
     location: dict[str, Any] = {"logicalLocations": [subject]}
     if finding.location is not None:
-        place = finding.location
-        target = uri(place.file, view)
-        artifact = {"uri": target} if "://" in target else {"uri": target, "uriBaseId": _ROOT}
-        location["physicalLocation"] = {
-            "artifactLocation": artifact,
-            "region": {"startLine": place.line, "startColumn": place.column},
-        }
+        location["physicalLocation"] = _physical(finding.location, view)
     return location
+
+
+def _physical(place: Location, view: View) -> dict[str, Any]:
+    return {"artifactLocation": _artifact(place.file, view), "region": _region(place)}
+
+
+def _artifact(file: str, view: View) -> dict[str, str]:
+    target = uri(file, view)
+    return {"uri": target} if "://" in target else {"uri": target, "uriBaseId": _ROOT}
+
+
+def _region(place: Location) -> dict[str, int]:
+    start = {"startLine": place.line, "startColumn": place.column}
+    if not isinstance(place, Span):
+        return start
+    return start | {"endLine": place.end_line, "endColumn": place.end_column}
+
+
+def _fix(fix: Fix, view: View) -> dict[str, Any]:
+    """Return a fix; the format has no word for how safe it is."""
+    replacements = [
+        {"deletedRegion": _region(edit.span), "insertedContent": {"text": edit.text}}
+        for edit in fix.edits
+    ]
+    file = _artifact(fix.edits[0].span.file, view)
+    return {
+        "description": {"text": fix.description},
+        "artifactChanges": [{"artifactLocation": file, "replacements": replacements}],
+        "properties": {"safe": fix.safe},
+    }

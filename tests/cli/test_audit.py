@@ -48,6 +48,8 @@ def test_a_finding_says_what_it_is_about_and_what_to_do(audit: Audit, capsys: Ca
         "file": "/etc/systemd/system/api.service",
         "line": 3,
         "column": 10,
+        "end_line": 3,
+        "end_column": 14,
     }
     ratio = finding["evidence"][0]
     assert ratio["value"] == pytest.approx(0.6617, abs=1e-4)
@@ -139,6 +141,8 @@ def test_a_host_without_cgroups_and_systemd_is_audited_by_its_files(
         "file": "/etc/systemd/system/a.service",
         "line": 2,
         "column": 1,
+        "end_line": 2,
+        "end_column": 19,
     }
     assert "CPUQuotaPeriodSec" in finding["recommendation"]["summary"]
     assert err.count("note:") >= 1

@@ -40,6 +40,7 @@ def many(count: int) -> dict[str, str | bytes]:
     }
     files["d3/limits.yaml"] = LIMITS
     files["d1/bad.yaml"] = "kind: Pod\nspec: {containers: [\n"
+    files["d2/octal.yaml"] = deployment("octal", limit="010")
     files["units/a.service"] = BAD_UNIT
     return files
 
@@ -52,11 +53,14 @@ def no_input_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("jobs", ["2", "3", "64"])
 def test_the_number_of_processes_changes_nothing(lint: Lint, jobs: str) -> None:
     alone = lint("--format", "json", "--jobs", "1", files=many(60))
+    regions = lint("--format", "sarif", "--jobs", "1").out
+    assert all(f'"{field}"' in regions for field in ("endLine", "fixes", "relatedLocations"))
     assert len(alone.found()) > 180
     assert alone.report["skipped"]
     together = lint("--format", "json", "--jobs", jobs)
     assert together.out == alone.out
     assert (together.code, together.err) == (alone.code, alone.err)
+    assert lint("--format", "sarif", "--jobs", jobs).out == regions
 
 
 def test_a_large_file_reads_as_the_same_documents_in_chunks(

@@ -10,16 +10,19 @@ import pytest
 
 from quota_advisor.model.finding import (
     Confidence,
+    Edit,
     Evidence,
     Finding,
+    Fix,
     Recommendation,
+    Related,
     Severity,
     Subject,
     SuppressedFinding,
 )
 from quota_advisor.model.problem import Problem
 from quota_advisor.model.report import Report, Results
-from quota_advisor.model.source import Location
+from quota_advisor.model.source import Location, Span
 from quota_advisor.render import FORMATS, render
 from quota_advisor.render.view import View
 from quota_advisor.rulebook.catalogue import load_catalog
@@ -30,6 +33,24 @@ from tests.lint.samples import BAD_UNIT, deployment
 
 SCHEMA = json.loads((Path(__file__).parent / "schema/sarif-2.1.0-rtm.5.json").read_text())
 VIEW = View(directory="/repo/deploy", top="/repo")
+
+
+def span(line: int, column: int, end_line: int, end_column: int) -> Span:
+    return Span(
+        file="a b/api.service", line=line, column=column, end_line=end_line, end_column=end_column
+    )
+
+
+REGION, LINES, BEHIND = span(9, 10, 9, 14), span(11, 1, 12, 3), span(9, 14, 9, 14)
+FIX = Fix(
+    description="050% is read as 40%",
+    safe=True,
+    edits=(Edit(span=REGION, text="40%"), Edit(span=BEHIND, text="\n")),
+)
+RELATED = (
+    Related(location=Location(file="/etc/o.conf", line=2, column=1), message="the one that wins"),
+    Related(location=LINES, message="another"),
+)
 
 
 def finding(message: str, line: int = 3, **changes: Any) -> Finding:
@@ -57,6 +78,8 @@ def report() -> Report:
             finding("a warning", 4, **warning),
             finding("a note", 5, severity=Severity.INFO, recommendation=None),
             finding("nowhere \x00\x1b", location=None),
+            finding("fixable", location=REGION, fix=FIX, related=RELATED),
+            finding("over two lines", location=LINES),
         ],
         suppressed=[
             SuppressedFinding(finding=finding("agreed", 7), reason='it\'s "fine" <so>'),
@@ -83,7 +106,10 @@ def test_sarif_of_a_whole_repository_is_valid(lint: Lint, repository: Path) -> N
         place = result["locations"][0]["physicalLocation"]
         assert not place["artifactLocation"]["uri"].startswith(("/", "file:"))
         assert place["region"]["startLine"] >= 1
-        assert place["region"]["startColumn"] >= 1
+        region = place["region"]
+        assert region["startColumn"] >= 1
+        start = (region["startLine"], region["startColumn"])
+        assert start <= (region["endLine"], region["endColumn"])
 
 
 def test_sarif_always_has_results_and_every_rule(lint: Lint) -> None:
@@ -144,7 +170,7 @@ def test_junit_counts_and_holds_everything() -> None:
     top = ET.fromstring(render("junit", report(), VIEW))  # noqa: S314 - our own
     assert top.tag == "testsuites"
     counts = {key: top.get(key) for key in ("tests", "failures", "errors", "skipped")}
-    assert counts == {"tests": "7", "failures": "3", "errors": "1", "skipped": "2"}
+    assert counts == {"tests": "9", "failures": "5", "errors": "1", "skipped": "2"}
     assert {suite.tag for suite in top} == {"testsuite"}
     for suite in top:
         cases = list(suite)
@@ -160,7 +186,7 @@ def test_junit_of_a_clean_run_has_a_case_that_passes(lint: Lint) -> None:
 
 def test_github_annotations_cannot_be_forged_and_keep_their_text() -> None:
     lines = render("github", report(), VIEW).splitlines()
-    assert len(lines) == 5
+    assert len(lines) == 7
     assert lines[0] == (
         "::error file=deploy/a b/api.service,line=3,col=10,title=misread-cpu-quota::"
         "50%25 looks, odd: <b>&amp;</b>%0D%0A::error::x%0Awhat to do: write CPUQuota=40%25"
@@ -168,6 +194,26 @@ def test_github_annotations_cannot_be_forged_and_keep_their_text() -> None:
     assert lines[1].startswith("::warning ")
     assert lines[2].startswith("::notice ")
     assert "nowhere \\x00\\x1b" in lines[3]
+    assert ",line=9,col=10,endLine=9,endColumn=13," in lines[4]
+    # GitHub refuses columns where a region has several lines.
+    assert ",line=11,endLine=12,title=" in lines[5]
+
+
+def test_end_other_places_and_fix_make_no_other_finding() -> None:
+    plain = finding("the same", location=REGION.start)
+    whole = finding("the same", location=REGION, fix=FIX, related=RELATED)
+    assert fingerprints([whole], str) == fingerprints([plain], str)
+
+
+def test_the_table_says_what_can_be_fixed(lint: Lint) -> None:
+    files = {"a.service": "[Service]\nCPUQuota=050%\nCPUQuotas=5%\n"}
+    done = lint(files=files)
+    assert done.lines[0].endswith(" [misread-cpu-quota] [fixable]")
+    # As CPUQuota= it would take the place of the other one.
+    assert done.lines[1].endswith(" [unknown-cpu-key]")
+    assert "2 errors in 1 file, 1 fixable with --fix" in done.out.splitlines()
+    clean = lint("--select", "unknown-cpu-key").out
+    assert "fixable" not in clean
 
 
 @pytest.mark.parametrize(
