@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,13 +13,17 @@ import click
 from quota_advisor.cli import EXIT_BLIND
 from quota_advisor.cli.options import Output, output_options
 from quota_advisor.cli.output import exit_code, parse_formats, present_view, show
+from quota_advisor.cli.streams import say, write_bytes
+from quota_advisor.errors import CollectError
 from quota_advisor.lint import Linter, Request
 from quota_advisor.lint.linter import DEFAULT_JOBS
+from quota_advisor.printable import printable
 from quota_advisor.render.places import relative
 from quota_advisor.render.targets import write_file
 from quota_advisor.rulebook.chosen import load_rulebook
 
 if TYPE_CHECKING:
+    from quota_advisor.lint.fixing import Change
     from quota_advisor.lint.run import Linted
     from quota_advisor.model.report import Report
 
@@ -109,15 +114,30 @@ def _fixed(linter: Linter, linted: Linted, *, diff: bool) -> tuple[Linted, bool]
     Returns:
         What is there afterwards, and whether every change could be made.
     """
-    from quota_advisor.lint.fixing import show_diff, write  # noqa: PLC0415
-
     fixed = linter.fix(linted)
     if diff:
-        show_diff(fixed.changes)
+        for change in fixed.changes:
+            _say_each("would fix", change.why)
+            write_bytes(change.diff())
         return linted, True
-    if write(fixed.changes):
-        return fixed.linted, True
-    return linter.judge(), False
+    written = [_written(change) for change in fixed.changes]
+    return (fixed.linted, True) if all(written) else (linter.judge(), False)
+
+
+def _written(change: Change) -> bool:
+    """Write one change, and say what was changed or why it could not be."""
+    try:
+        change.write()
+    except CollectError as error:
+        say(f"could not change {printable(change.file.path)}: {error.what}")
+        return False
+    _say_each("fixed", change.why)
+    return True
+
+
+def _say_each(verb: str, lines: Iterable[str]) -> None:
+    for line in lines:
+        say(f"{verb} {printable(line)}")
 
 
 def _without_known(

@@ -26,12 +26,22 @@ def write_report(text: str) -> None:
         CollectError: There is no standard output, or it takes no more.
         BrokenPipeError: The reader went away.
     """
+    # Bytes, so that a name that this terminal cannot show never stops the report.
+    encoding = (sys.stdout and sys.stdout.encoding) or "utf-8"
+    write_bytes(text.encode(encoding, "backslashreplace"))
+
+
+def write_bytes(data: bytes) -> None:
+    """Write to standard output as it is.
+
+    Raises:
+        CollectError: There is no standard output, or it takes no more.
+        BrokenPipeError: The reader went away.
+    """
     if sys.stdout is None:
         raise CollectError("the report cannot be written: standard output is closed")
     try:
-        # Bytes, so that a name that this terminal cannot show never stops the report.
-        encoding = sys.stdout.encoding or "utf-8"
-        click.echo(text.encode(encoding, "backslashreplace"), nl=False)
+        click.echo(data, nl=False)
         sys.stdout.flush()
     except BrokenPipeError:
         raise

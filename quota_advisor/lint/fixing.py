@@ -1,23 +1,19 @@
-"""Make or show the fixes that are certain."""
+"""What the fixes that findings carry make of the files."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
 import difflib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import click
-
 from quota_advisor.checkout.inputs import InputFile, Inputs, read_input
-from quota_advisor.errors import CollectError
 from quota_advisor.fix.edits import apply
 from quota_advisor.fix.rewrite import rewrite
 from quota_advisor.lint.run import Linted
 from quota_advisor.model.finding import Finding
-from quota_advisor.printable import printable
 
 MAX_PASSES = 5
 """One fix can make the next possible: a key is renamed and then moved."""
@@ -40,6 +36,21 @@ class Change:
     old: bytes
     new: bytes
     why: list[str] = field(default_factory=list)
+
+    def diff(self) -> bytes:
+        """Return the change as a unified diff."""
+        path = self.file.path
+        lines = difflib.unified_diff(_lines(self.old), _lines(self.new), f"a/{path}", f"b/{path}")
+        whole = (x if x.endswith("\n") else f"{x}\n\\ No newline at end of file\n" for x in lines)
+        return "".join(whole).encode("utf-8", "surrogateescape")
+
+    def write(self) -> None:
+        """Replace the file.
+
+        Raises:
+            CollectError: It changed meanwhile, or cannot be written; it is untouched then.
+        """
+        rewrite(Path(self.file.real), self.old, self.new)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,43 +125,7 @@ def _change(
     return True
 
 
-# ---- what becomes of them
-
-
-def show_diff(made: list[Change]) -> None:
-    """Write a unified diff of all changes to standard output, the reasons to standard error."""
-    for change in made:
-        for line in change.why:
-            click.echo(f"would fix {printable(line)}", err=True)
-        click.echo("".join(_diff(change)).encode("utf-8", "surrogateescape"), nl=False)
-
-
-def write(made: list[Change]) -> bool:
-    """Change the files, and say on standard error what was changed and what could not be.
-
-    Returns:
-        Whether every file was changed.
-    """
-    complete = True
-    for change in made:
-        try:
-            rewrite(Path(change.file.real), change.old, change.new)
-        except CollectError as error:
-            complete = False
-            click.echo(f"could not change {change.file.path}: {error.what}", err=True)
-            continue
-        for line in change.why:
-            click.echo(f"fixed {printable(line)}", err=True)
-    return complete
-
-
-def _diff(change: Change) -> Iterator[str]:
-    old, new = (
-        data.decode("utf-8", "surrogateescape").split("\n") for data in (change.old, change.new)
-    )
+def _lines(data: bytes) -> list[str]:
     # Only line feeds end lines here: a carriage return is part of what must not change.
-    before = [f"{line}\n" for line in old[:-1]] + [line for line in old[-1:] if line]
-    after = [f"{line}\n" for line in new[:-1]] + [line for line in new[-1:] if line]
-    path = change.file.path
-    for line in difflib.unified_diff(before, after, f"a/{path}", f"b/{path}"):
-        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+    lines = data.decode("utf-8", "surrogateescape").split("\n")
+    return [f"{line}\n" for line in lines[:-1]] + [line for line in lines[-1:] if line]
