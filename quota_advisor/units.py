@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -123,8 +122,7 @@ def _split_decimals(number: str, places: int) -> tuple[str, int]:
     return whole, int(decimals.ljust(places, "0"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Misreading:
+class Misreading(NamedTuple):
     """A quota that systemd takes for another number than a person does.
 
     Attributes:

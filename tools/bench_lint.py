@@ -77,12 +77,12 @@ def lint_peak_bytes(tree: Path, jobs: int) -> int:
         command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as process:
         while process.poll() is None:
-            peak = max(peak, sum(map(_held_bytes, _project(process.pid))))
+            peak = max(peak, sum(map(_held_bytes, _process_tree(process.pid))))
             time.sleep(POLL_SEC)
     return peak
 
 
-def _project(pid: int) -> list[int]:
+def _process_tree(pid: int) -> list[int]:
     """Return a process and everything it started."""
     found = [pid]
     for member in found:

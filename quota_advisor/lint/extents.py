@@ -105,7 +105,7 @@ def _completed(finding: Finding, extent: _Files) -> Finding:
     return replace(
         finding,
         location=finding.location and extent(finding.location),
-        related=tuple(replace(other, location=extent(other.location)) for other in finding.related),
+        related=tuple(other._replace(location=extent(other.location)) for other in finding.related),
     )
 
 

@@ -8,6 +8,7 @@ import difflib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from quota_advisor.checkout.inputs import InputFile, Inputs, read_input
 from quota_advisor.fix.edits import apply
@@ -53,8 +54,7 @@ class Change:
         rewrite(Path(self.file.real), self.old, self.new)
 
 
-@dataclass(frozen=True, slots=True)
-class Fixed:
+class Fixed(NamedTuple):
     """What the fixes of all findings make of the files. Nothing is written yet.
 
     Attributes:

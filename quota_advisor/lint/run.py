@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from quota_advisor.checkout.chunks import Chunk, chunks
 from quota_advisor.checkout.inputs import FileKind, InputFile, Inputs, reason
@@ -28,8 +27,7 @@ SMALL_BYTES = 400_000
 """Less than this is read sooner than another process starts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Linted:
+class Linted(NamedTuple):
     """What came of a run.
 
     Attributes:

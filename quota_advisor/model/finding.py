@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from quota_advisor.model.source import Location, Source, Span
 
@@ -83,8 +83,7 @@ class Recommendation:
     advice: Advice | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Related:
+class Related(NamedTuple):
     """Another place that a finding is about.
 
     Attributes:
@@ -96,8 +95,7 @@ class Related:
     message: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Edit:
+class Edit(NamedTuple):
     """Characters of a file that others take the place of.
 
     Attributes:
@@ -109,8 +107,7 @@ class Edit:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fix:
+class Fix(NamedTuple):
     """A change of one file that settles a finding for certain.
 
     Attributes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from quota_advisor.model.finding import (
     Evidence,
@@ -34,8 +34,7 @@ class Judgeable(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
+class Hit(NamedTuple):
     """What a check found. The engine adds rule, confidence and what is left out here.
 
     Attributes:
@@ -59,8 +58,7 @@ class Hit:
     recommendation: Recommendation | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Skip:
+class Skip(NamedTuple):
     """A check could not judge, and why."""
 
     reason: str

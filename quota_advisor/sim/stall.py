@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from quota_advisor.model.limit import Bandwidth
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stall:
+class Stall(NamedTuple):
     """One period of a group whose threads never sleep.
 
     Attributes:

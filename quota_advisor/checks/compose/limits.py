@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from decimal import Decimal
 
 from quota_advisor.checks.compose.places import elsewhere
@@ -113,7 +112,7 @@ def _reservation_conflict(written: ComposeCpu) -> Iterator[Hit]:
 
 def _other_degree(hit: Hit, severity: Severity, advice: str) -> Hit:
     """Return a finding about what nothing refuses: there is no pair of which one must go."""
-    return replace(hit, severity=severity, recommendation=Recommendation(summary=advice))
+    return hit._replace(severity=severity, recommendation=Recommendation(summary=advice))
 
 
 def _conflict(

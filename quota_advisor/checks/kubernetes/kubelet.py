@@ -7,7 +7,6 @@ Source: kubernetes ``pkg/kubelet/apis/config/validation``, ``pkg/kubelet/cm/cpum
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
 from quota_advisor.derive.kubernetes.amounts import cpu_amount
@@ -134,7 +133,7 @@ def _option_hits(config: KubeletConfig, options: dict[str, Scalar], *, is_static
         text = "cpuManagerPolicyOptions need cpuManagerPolicy: static: the kubelet does not start"
         first = next(iter(options.values()))
         hit = _hit(config, first, text + unless, "remove the options or set the policy", policy)
-        yield replace(hit, severity=Severity.WARNING) if unless else hit
+        yield hit._replace(severity=Severity.WARNING) if unless else hit
     for name, value in options.items():
         if name not in KNOWN_OPTIONS:
             text = f"cpuManagerPolicyOptions has no {name!r}: the kubelet does not start"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from decimal import Decimal
 
 from quota_advisor.checks.threads import busy_text, fewer_threads, too_many
@@ -115,16 +114,14 @@ def _void(own: OwnLimit, around: Decimal, written: Assignment) -> Iterator[Hit]:
     )
     if own.cpus > around:
         text = f"{own.by.text} never applies: {quota} of the service around it is tighter"
-        yield replace(
-            _note(f"{text} ({cpus_text(around)})", own.by.at, own.by.text, evidence),
-            related=(Related(location=written.value_location, message="the tighter limit"),),
-        )
+        hit = _note(f"{text} ({cpus_text(around)})", own.by.at, own.by.text, evidence)
+        tighter = Related(location=written.value_location, message="the tighter limit")
+        yield hit._replace(related=(tighter,))
     elif own.cpus < around:
         text = f"{quota} never applies: {own.by.text} of the container inside is tighter"
-        yield replace(
-            _note(f"{text} ({cpus_text(own.cpus)})", written.value_location, quota, evidence),
-            related=(Related(location=own.by.at, message="the tighter limit"),),
-        )
+        hit = _note(f"{text} ({cpus_text(own.cpus)})", written.value_location, quota, evidence)
+        tighter = Related(location=own.by.at, message="the tighter limit")
+        yield hit._replace(related=(tighter,))
 
 
 def _note(message: str, at: Location, looser: str, evidence: tuple[Evidence, ...]) -> Hit:
