@@ -6,7 +6,6 @@ import os
 import resource
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +19,8 @@ from tests.lint.conftest import REPOSITORY, write
 from tests.lint.samples import deployment
 
 TOP = Path(__file__).parents[2]
-MAX_SEC = 10
-"""Far more than the two seconds that any of these may take: test machines are busy."""
+MAX_CPU_SEC = 20
+"""Ten times what any of these takes. CPU time: how long it takes is the busy machine's affair."""
 
 MAX_BYTES = 400 << 20
 """Address space, which is more than what is really used."""
@@ -59,27 +58,24 @@ class Ran:
     code: int
     out: str
     err: str
-    seconds: float
 
 
 def lint(directory: Path, *arguments: str) -> Ran:
-    """Lint in a process of its own with little memory."""
+    """Lint in a process of its own with little memory and CPU time."""
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (MAX_BYTES, MAX_BYTES))
+        resource.setrlimit(resource.RLIMIT_CPU, (MAX_CPU_SEC, MAX_CPU_SEC))
 
-    started = time.monotonic()
     done = subprocess.run(
         [sys.executable, "-m", "quota_advisor", "lint", *arguments],
         cwd=directory,
         env={**os.environ, "PYTHONPATH": str(TOP)},
         capture_output=True,
         check=False,
-        timeout=60,
         preexec_fn=limit,
     )
-    seconds = time.monotonic() - started
-    return Ran(done.returncode, done.stdout.decode(), done.stderr.decode(), seconds)
+    return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -90,7 +86,6 @@ def test_one_hostile_file(tmp_path: Path, name: str) -> None:
     assert "Traceback" not in done.err
     assert "please report" not in done.err
     assert "good.yaml:14:18: error: " in done.out
-    assert done.seconds < MAX_SEC
 
 
 def test_all_hostile_files_together(tmp_path: Path) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import secrets
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
@@ -20,6 +21,9 @@ from quota_advisor.probe.burner import find_burner
 from quota_advisor.sandbox import open_sandbox
 
 ROOT = HostRoot(Path("/"))
+
+PATIENCE_SEC = 300
+"""How long to wait for what takes a moment on a quiet machine; nobody waits for it in vain."""
 
 
 class Sandbox:
@@ -70,18 +74,39 @@ class Sandbox:
         for _ in range(processes):
             self._started.append(subprocess.Popen(["sh", "-c", script]))
 
+    def burn_until_throttled(self, path: str, processes: int, limited: str) -> None:
+        """Start the load, and return once the kernel has held back the group with the limit."""
+        self.burn(path, processes)
+        stat = Path(join(self.hierarchy.cpu, limited), "cpu.stat")
+        wait_until(lambda: counter(stat, "nr_throttled") > 0, f"{limited} is never throttled")
+
     def clean(self) -> None:
         for process in self._started:
             process.kill()
             process.wait()
         for directory in reversed(self._made):
             # The kernel lets go of a dead process a moment after its parent hears of it.
-            for _ in range(100):
-                with suppress(OSError):
-                    directory.rmdir()
-                if not directory.exists():
-                    break
-                time.sleep(0.02)
+            wait_until(functools.partial(gone, directory), f"{directory} cannot be removed")
+
+
+def wait_until(holds: Callable[[], bool], otherwise: str) -> None:
+    """Wait for a condition, and fail with a text where it never comes."""
+    deadline = time.monotonic() + PATIENCE_SEC
+    while not holds():
+        assert time.monotonic() < deadline, otherwise
+        time.sleep(0.02)
+
+
+def counter(stat: Path, name: str) -> int:
+    """Return one number of a ``cpu.stat``."""
+    return int(dict(line.split() for line in stat.read_text().splitlines())[name])
+
+
+def gone(directory: Path) -> bool:
+    """Whether a cgroup could be removed, or is no more."""
+    with suppress(OSError):
+        directory.rmdir()
+    return not directory.exists()
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,7 @@ import pytest
 
 from quota_advisor.collect.host.cgroup_tree import find_tree, join
 from quota_advisor.collect.host.root import HostRoot
+from quota_advisor.collect.host.sampler import Clock
 from quota_advisor.collect.host.window import Observed, observe
 from quota_advisor.model.cgroup import CgroupFacts, CounterWindow, Demand
 from quota_advisor.model.limit import Bandwidth, Missing, Unlimited
@@ -21,10 +22,10 @@ ROOT = HostRoot(Path("/"))
 WINDOW_SEC = 3.0
 
 
-def watch(window_sec: float = WINDOW_SEC) -> Observed:
+def watch(window_sec: float = WINDOW_SEC, clock: Clock | None = None) -> Observed:
     tree = find_tree(ROOT)
     assert not isinstance(tree, Missing)
-    return observe(ROOT, tree, window_sec=window_sec)
+    return observe(ROOT, tree, window_sec=window_sec, clock=clock or Clock())
 
 
 def facts_of(observed: Observed, path: str) -> tuple[CgroupFacts, CounterWindow, Demand]:
@@ -41,17 +42,18 @@ def number(value: int | Missing) -> int:
 
 def test_two_busy_processes_under_half_a_core_are_seen_held_back(sandbox: Any) -> None:
     sandbox.limit(sandbox.name, 50_000)
-    sandbox.burn(sandbox.name, 2)
-    time.sleep(0.3)
+    sandbox.burn_until_throttled(sandbox.name, 2, sandbox.name)
 
-    facts, window, demand = facts_of(watch(), sandbox.name)
+    observed = watch()
 
+    facts, window, demand = facts_of(observed, sandbox.name)
     assert facts.limit == Bandwidth(quota_usec=50_000, period_usec=100_000)
     assert (facts.processes, facts.commands) == (2, ("sh",))
     assert number(window.throttled_periods) / number(window.periods) > 0.8
     assert number(window.usage_usec) / number(window.elapsed_usec) == pytest.approx(0.5, abs=0.05)
     assert 0.45 <= demand.mean_cores <= 0.55
-    assert demand.windows >= 20
+    # What a busy machine lets pass is averaged, and said.
+    assert demand.windows >= 20 or any("this machine is busy" in note for note in observed.notes)
     assert demand.censored_windows / demand.windows > 0.8
 
 
@@ -59,8 +61,7 @@ def test_a_child_held_back_by_its_parent_alone_is_censored(sandbox: Any) -> None
     sandbox.hand_down(sandbox.name)
     child = sandbox.group(f"{sandbox.name}/child")
     sandbox.limit(sandbox.name, 30_000)
-    sandbox.burn(child, 1)
-    time.sleep(0.3)
+    sandbox.burn_until_throttled(child, 1, sandbox.name)
 
     observed = watch()
 
@@ -87,11 +88,11 @@ def test_an_idle_group_under_a_limit_is_not_censored(sandbox: Any) -> None:
 
 def test_cgroups_that_come_and_go_leave_no_trace(sandbox: Any) -> None:
     parents = [Path(join(root, sandbox.name)) for root in sandbox.roots]
-    until = time.monotonic() + 1.5
+    seen_enough = threading.Event()
 
     def churn() -> None:
         number = 0
-        while time.monotonic() < until:
+        while not seen_enough.is_set():
             number += 1
             groups = [parent / f"short lived {number % 5}" for parent in parents]
             for group in groups:
@@ -108,16 +109,15 @@ def test_cgroups_that_come_and_go_leave_no_trace(sandbox: Any) -> None:
             assert observed.problems == ()
             assert sandbox.name in {group.path for group in observed.cgroups}
     finally:
+        seen_enough.set()
         thread.join()
 
 
 def test_totals_are_had_at_once(sandbox: Any) -> None:
     sandbox.limit(sandbox.name, 50_000)
-    before = time.monotonic()
 
-    observed = watch(0)
+    observed = watch(0, Clock(sleep=lambda _seconds: pytest.fail("somebody waits")))
 
-    assert time.monotonic() - before < 2
     facts = next(group for group in observed.cgroups if group.path == sandbox.name)
     assert isinstance(facts.demand, Missing)
     assert isinstance(facts.window, CounterWindow)

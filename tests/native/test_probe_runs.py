@@ -21,12 +21,15 @@ from quota_advisor.sandbox.names import owner_of, this_process
 
 pytestmark = [pytest.mark.native, pytest.mark.usefixtures("measurable")]
 
+PATIENCE_SEC = 600
+"""How long a command may take that takes seconds on a quiet machine."""
 
-def probe(*arguments: str, timeout_sec: float = 120) -> subprocess.CompletedProcess[str]:
+
+def probe(*arguments: str) -> subprocess.CompletedProcess[str]:
     # High priority: on a busy machine the quota, not the crowd, must be what limits.
     command = [sys.executable, "-m", "quota_advisor", "probe", "--force", "--priority", "high"]
     return subprocess.run(
-        [*command, *arguments], check=False, capture_output=True, text=True, timeout=timeout_sec
+        [*command, *arguments], check=False, capture_output=True, text=True, timeout=PATIENCE_SEC
     )
 
 
@@ -72,8 +75,10 @@ def test_a_period_and_a_burst_reach_the_kernel(tmp_path: Path) -> None:
         assert (row["quota_usec"], row["period_usec"], row["burst_usec"]) == (
             *("10000", "20000", "10000"),
         )
-        # 0.7 s of load at 20 ms a period; the timer rests where the group does.
-        assert 10 <= int(row["nr_periods"]) <= 60
+        # 0.7 s of load, or more on a busy machine, at 20 ms a period; the timer rests where the
+        # group does, and goes on while the load ends.
+        most = int(row["wall_usec"]) / 20_000
+        assert 10 <= int(row["nr_periods"]) <= 1.5 * most + 10
 
 
 def test_a_search_ends_with_a_confirmed_quota_and_what_to_write() -> None:
@@ -115,10 +120,14 @@ def test_a_profile_from_a_file_is_run(tmp_path: Path) -> None:
 def test_a_machine_that_is_busier_than_allowed_is_left_alone() -> None:
     command = [sys.executable, "-m", "quota_advisor", "probe", "--max-load", "0.1"]
     # On a quiet machine nothing else is busy. Should this test be killed, the loop ends itself.
-    with subprocess.Popen(["sh", "-c", "ulimit -t 60; while :; do :; done"]) as busy:
+    with subprocess.Popen(["sh", "-c", "ulimit -t 600; while :; do :; done"]) as busy:
         try:
             done = subprocess.run(
-                [*command, "--rounds", "1"], check=False, capture_output=True, text=True, timeout=60
+                [*command, "--rounds", "1"],
+                check=False,
+                capture_output=True,
+                text=True,
+                timeout=PATIENCE_SEC,
             )
         finally:
             busy.kill()
@@ -188,7 +197,7 @@ def test_without_root_it_ends_with_three_and_says_so() -> None:
         check=False,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_SEC,
     )
     if "is not installed" in done.stderr or "is no program" in done.stderr:
         pytest.skip("another user cannot read this installation")

@@ -118,7 +118,7 @@ def test_whatever_is_new_in_a_report_is_passed_over(tmp_path: Path) -> None:
 
 
 def test_the_child_is_gone_when_the_wait_is_interrupted(tmp_path: Path) -> None:
-    burner = program(tmp_path, f"echo $$ > {tmp_path}/pid; exec sleep 60")
+    burner = program(tmp_path, f"echo $$ > {tmp_path}/pid; exec sleep 600")
 
     def interrupt(_elapsed_sec: float) -> None:
         if (tmp_path / "pid").exists():
@@ -126,8 +126,9 @@ def test_the_child_is_gone_when_the_wait_is_interrupted(tmp_path: Path) -> None:
 
     begin = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        run_burner(burner, [], planned_sec=60, on_tick=interrupt)
+        run_burner(burner, [], planned_sec=600, on_tick=interrupt)
 
-    assert time.monotonic() - begin < 30
+    # It did not wait for the child's own end.
+    assert time.monotonic() - begin < 300
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)

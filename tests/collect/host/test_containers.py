@@ -218,17 +218,14 @@ def test_a_trickling_reply_meets_the_deadline(
     monkeypatch.setattr(containers, "DEADLINE_SEC", 0.3)
 
     def trickle(connection: socket.socket) -> None:
-        for _ in range(100):
+        # Until the caller hangs up.
+        while True:
             connection.sendall(b"H")
             time.sleep(0.05)
 
     root = engine("/run/docker.sock", trickle)
-    before = time.monotonic()
 
-    name = name_of(root, DOCKER)
-
-    assert isinstance(name, Missing)
-    assert time.monotonic() - before < 2
+    assert isinstance(name_of(root, DOCKER), Missing)
 
 
 def test_without_a_socket_the_reason_is_told_and_nothing_is_wrong(tmp_path: Path) -> None:

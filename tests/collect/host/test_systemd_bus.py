@@ -32,6 +32,9 @@ from quota_advisor.model.limit import Missing
 SYSTEMD = "org.freedesktop.systemd1"
 UNITS = "/org/freedesktop/systemd1/unit/"
 
+GIVEN_UP_SEC = 120
+"""How long an answer may take that comes at once on a quiet machine."""
+
 # PyGObject 3.42 imports its modules the old way.
 pytestmark = pytest.mark.filterwarnings("ignore:DynamicImporter:ImportWarning")
 
@@ -163,7 +166,7 @@ PROPERTIES = {
 }
 
 
-def connected(host: Path, adapter: Adapter, timeout_sec: float = 10) -> UnitBus:
+def connected(host: Path, adapter: Adapter, timeout_sec: float = GIVEN_UP_SEC) -> UnitBus:
     bus = connect(HostRoot(host), "system", adapter, timeout_sec=timeout_sec)
     assert not isinstance(bus, Missing), bus
     return bus
@@ -281,15 +284,18 @@ def test_a_manager_that_does_not_answer_is_given_up(
     host: Path, system_bus: Path, adapter: Adapter
 ) -> None:
     names = ["a.service", "silent.service", "b.service"]
-    with FalseSystemd(system_bus, names), connected(host, adapter, timeout_sec=1) as bus:
+    with FalseSystemd(system_bus, names):
         started = time.monotonic()
-        units, problems = read_units(bus, "system")
-        took = time.monotonic() - started
+        with connected(host, adapter) as bus:
+            bus.list_units()
+        # Much longer than this machine takes for what is answered.
+        limit_sec = 1 + round(10 * (time.monotonic() - started))
+        with connected(host, adapter, limit_sec) as bus:
+            units, problems = read_units(bus, "system")
     assert units == ()
     assert [p.reason for p in problems] == [
-        "/run/dbus/system_bus_socket: no answer from systemd within 1 s"
+        f"/run/dbus/system_bus_socket: no answer from systemd within {limit_sec} s"
     ]
-    assert took < 5
 
 
 @needs_daemon
@@ -310,7 +316,7 @@ def test_a_bus_that_breaks_is_an_error_and_stays_one(host: Path, adapter: Adapte
         daemon = stack.enter_context(contextlib.ExitStack())
         daemon.enter_context(message_bus(place))
         systemd = stack.enter_context(FalseSystemd(place, ["a.service"]))
-        bus = stack.enter_context(connected(host, adapter))
+        bus = stack.enter_context(connected(host, adapter, timeout_sec=GIVEN_UP_SEC))
         assert len(bus.list_units()) == 1
         systemd.__exit__()
         daemon.close()
@@ -320,7 +326,8 @@ def test_a_bus_that_breaks_is_an_error_and_stays_one(host: Path, adapter: Adapte
                 bus.list_units()
             with pytest.raises(BusError):
                 bus.get_all([path("a.service")] * 100, {"CPUWeight"})
-        assert time.monotonic() - started < 5
+        # Nobody waited for an answer from a bus that is gone.
+        assert time.monotonic() - started < GIVEN_UP_SEC
 
 
 @pytest.mark.parametrize("speech", [b"", b"220 mail.example ESMTP\r\n", b"\x00\xff" * 40000])
@@ -332,11 +339,9 @@ def test_a_socket_that_is_no_bus_is_an_error(host: Path, adapter: Adapter, speec
         listener.listen()
         speaker = threading.Thread(target=speak, args=(listener, speech), daemon=True)
         speaker.start()
-        started = time.monotonic()
         with pytest.raises(BusError, match="system_bus_socket"):
             connect(HostRoot(host), "system", adapter, timeout_sec=1)
-        assert time.monotonic() - started < 5
-        speaker.join(10)
+        speaker.join(GIVEN_UP_SEC)
 
 
 def speak(listener: socket.socket, speech: bytes) -> None:
@@ -344,7 +349,7 @@ def speak(listener: socket.socket, speech: bytes) -> None:
         connection, _ = listener.accept()
         with connection:
             connection.sendall(speech)
-            # With nothing to say, hold the line: the caller must give up by itself.
+            # With nothing to say, hold the line: the caller must give up and hang up by itself.
             while not speech and connection.recv(4096):
                 pass
 
