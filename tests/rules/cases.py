@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import pydantic
 import yaml
@@ -52,7 +52,7 @@ class Expected(_Written):
     """
 
     rule: str = ""
-    severity: Annotated[Severity, pydantic.BeforeValidator(Severity)]
+    severity: Severity
     subject: str
     cgroup: str | None = None
     file: str | None = None
@@ -75,7 +75,7 @@ class Expectation(_Written):
         example: It goes before others as the example on the page of the rule.
     """
 
-    limits: Annotated[LimitsPolicy, pydantic.BeforeValidator(LimitsPolicy)] = LimitsPolicy.IGNORE
+    limits: LimitsPolicy = LimitsPolicy.IGNORE
     node_cpus: float | None = None
     kubernetes: str | None = None
     also: tuple[str, ...] = ()
