@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import functools
 import os
 import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree as ET
@@ -24,8 +27,17 @@ MODES = {
 }
 """Hierarchies, and what to tell the guest's kernel and systemd to get them."""
 
-BOOT_TIMEOUT_SEC = 900
-"""A boot with all tests takes two to three minutes, twice that on a busy machine."""
+MACHINE_MIB = 1400
+"""Memory of a virtual machine, with what its emulator needs beside it."""
+
+KEPT = LAB.parents[1] / "lab-result"
+"""Where the consoles stay, for whoever has to find out why a boot failed."""
+
+CONSOLE_TAIL = 60
+"""Lines of the console that a failure shows."""
+
+CAME_TO_ITS_END = (0, 1)
+"""Exit codes of a pytest that ran all its tests: they passed, or some failed."""
 
 MODULES = {path.stem: path for path in sorted((LAB / "guest").glob("test_*.py"))} | {
     "test_shared_systemd_bus": COLLECT / "test_systemd_bus.py"
@@ -47,15 +59,17 @@ def guest_tests() -> Iterator[GuestTest]:
                 yield GuestTest(name, node.name)
 
 
+@dataclass(frozen=True)
 class Boot:
-    """What came back from one boot."""
+    """What came back from one boot; ``failure`` says why nothing did."""
 
-    def __init__(self, result: Path, console: str) -> None:
-        self.console = console
-        self.cases: list[ET.Element] = []
-        report = result / "junit.xml"
-        if report.exists():
-            self.cases = list(ET.parse(report).iter("testcase"))  # noqa: S314 - our own guest's
+    console: Path
+    failure: str = ""
+    cases: list[ET.Element] = field(default_factory=list)
+
+    def end_of_console(self) -> str:
+        lines = self.console.read_text(errors="replace").splitlines()[-CONSOLE_TAIL:]
+        return "\n".join([*lines, f"the whole console: {self.console}"])
 
     def of(self, test: GuestTest) -> list[ET.Element]:
         return [case for case in self.cases if origin(case) == test]
@@ -66,6 +80,63 @@ class Boot:
             for entry in case.iter("property"):
                 if entry.get("name") == "figure":
                     yield entry.get("value", "")
+
+
+class Lab:
+    """The boots of a session: side by side where the machine has room for all of them."""
+
+    def __init__(self, modes: Sequence[str], directory: Path) -> None:
+        self._modes = modes
+        self._directory = directory
+        self._preparation = KEPT / "console-preparation"
+        KEPT.mkdir(exist_ok=True)
+        self._machines: dict[str, subprocess.Popen[bytes]] = {}
+
+    def boot(self, mode: str) -> Boot:
+        """Boot, or wait for what was booted beside another; the lab itself sees to the end."""
+        if not self._project_is_ready:
+            return Boot(self._preparation, "the project could not be laid out for the guest")
+        for name in self._modes if has_room_for(len(self._modes)) else [mode]:
+            if name not in self._machines:
+                self._machines[name] = self._start(name)
+        code = self._machines[mode].wait()
+        report = self._directory / mode / "junit.xml"
+        if code not in CAME_TO_ITS_END or not report.exists():
+            return Boot(self._console(mode), f"the boot ended with {code} and without results")
+        cases = ET.parse(report).iter("testcase")  # noqa: S314 - our own guest's
+        return Boot(self._console(mode), cases=list(cases))
+
+    def close(self) -> None:
+        """End the machines that nobody waited for."""
+        for machine in self._machines.values():
+            machine.terminate()
+            machine.wait()
+
+    @functools.cached_property
+    def _project_is_ready(self) -> bool:
+        command = [sys.executable, str(LAB / "make_project.py"), str(self._directory / "project")]
+        with self._preparation.open("wb") as out:
+            return subprocess.run(command, check=False, stdout=out, stderr=out).returncode == 0
+
+    def _start(self, mode: str) -> subprocess.Popen[bytes]:
+        surroundings = {"LAB_RESULT": str(self._directory / mode), "LAB_APPEND": MODES[mode]}
+        with self._console(mode).open("wb") as console:
+            return subprocess.Popen(
+                [LAB / "lab", "run", self._directory / "project", f"sh run-tests {mode}"],
+                stdout=console,
+                stderr=console,
+                env={**os.environ, **surroundings},
+            )
+
+    def _console(self, mode: str) -> Path:
+        return KEPT / f"console-{mode}"
+
+
+def has_room_for(machines: int) -> bool:
+    """Whether each machine finds a CPU and its memory."""
+    meminfo = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+    available_mib = int(meminfo["MemAvailable"].split()[0]) // 1024
+    return available_mib >= machines * MACHINE_MIB and len(os.sched_getaffinity(0)) >= machines
 
 
 def origin(case: ET.Element) -> GuestTest:
@@ -90,36 +161,25 @@ pytestmark = [
 
 
 @pytest.fixture(scope="session")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("lab") / "project"
-    subprocess.run([sys.executable, LAB / "make_project.py", directory], check=True)
-    return directory
+def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    calls = (getattr(item, "callspec", None) for item in request.session.items)
+    asked_for = {call.params.get("boot") for call in calls if call}
+    made = Lab([mode for mode in MODES if mode in asked_for], tmp_path_factory.mktemp("lab"))
+    with contextlib.closing(made):
+        yield made
 
 
 @pytest.fixture(scope="session", params=MODES)
-def boot(
-    request: pytest.FixtureRequest, project: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Boot:
-    mode: str = request.param
-    result = tmp_path_factory.mktemp("result") / mode
-    done = subprocess.run(
-        [LAB / "lab", "run", project, f"sh run-tests {mode}"],
-        check=False,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        timeout=BOOT_TIMEOUT_SEC,
-        env={**os.environ, "LAB_RESULT": str(result), "LAB_APPEND": MODES[mode]},
-    )
-    return Boot(result, done.stdout)
+def boot(request: pytest.FixtureRequest, lab: Lab) -> Boot:
+    return lab.boot(request.param)
 
 
 def test_the_guest_ran_its_tests_and_no_others(
     boot: Boot, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert boot.cases, boot.console
-    assert {origin(case) for case in boot.cases} == set(guest_tests()), boot.console
+    if boot.failure:
+        pytest.fail(f"{boot.failure}\n{boot.end_of_console()}", pytrace=False)
+    assert {origin(case) for case in boot.cases} == set(guest_tests()), boot.end_of_console()
     with capsys.disabled():
         for figure in boot.figures():
             sys.stdout.write(f"\n  lab: {figure}\n")
@@ -129,8 +189,10 @@ def test_the_guest_ran_its_tests_and_no_others(
     "test", list(guest_tests()), ids=lambda test: f"{test.module}-{test.function}"
 )
 def test_in_the_guest(boot: Boot, test: GuestTest) -> None:
+    if boot.failure:
+        pytest.skip("the boot failed")
     cases = boot.of(test)
-    assert cases, f"no result from the guest\n{boot.console[-4000:]}"
+    assert cases, f"no result from the guest\n{boot.end_of_console()}"
     bad = [text for case in cases for text in failures(case)]
     if bad:
         pytest.fail("\n\n".join(bad), pytrace=False)

@@ -12,6 +12,9 @@ import pytest
 
 SYSTEM = "/etc/systemd/system"
 
+PATIENCE_SEC = 120 + 10 * int(os.environ.get("LAB_UP_SEC", "0"))
+"""How long to wait for what takes a moment, on an emulated machine that took so long to boot."""
+
 
 class LabHost:
     """The machine that the test runs on. What is made through it goes when it is closed."""
@@ -87,7 +90,7 @@ class LabHost:
         scope = subprocess.Popen(command)
         self._undo.callback(scope.wait)
         self._undo.callback(scope.terminate)
-        self.run("timeout", "30", "sh", "-c", f"until systemctl -q is-active {unit}; do :; done")
+        self.wait_for(f"systemctl --quiet is-active {unit}")
 
     def bind_mount(self, source: str, target: str) -> None:
         """Show a directory, with what is mounted below it, at another place."""
@@ -100,6 +103,11 @@ class LabHost:
         """Return a property as systemctl prints it."""
         return self.run("systemctl", "show", "--property", name, "--value", "--", unit).rstrip("\n")
 
+    def wait_for(self, command: str, **environment: str) -> None:
+        """Run a shell command again and again until it succeeds."""
+        until = f"until {command}; do sleep 0.1; done"
+        self.run("timeout", str(PATIENCE_SEC), "sh", "-c", until, **environment)
+
     def run(self, *command: str, **environment: str) -> str:
         """Run a command that must succeed and return its standard output."""
         done = subprocess.run(
@@ -107,7 +115,7 @@ class LabHost:
             check=False,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=PATIENCE_SEC,
             env={**os.environ, **environment},
         )
         assert done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout}{done.stderr}"

@@ -407,8 +407,7 @@ def test_the_users_manager_is_read_over_the_users_bus(
 
     # Our first call starts the user's bus; then, or instead, systemd's own socket answers.
     early = read(adapter, manager="user")["qa-user.service"]
-    joined = "until busctl --user status org.freedesktop.systemd1; do sleep 0.1; done"
-    host.run("timeout", "30", "sh", "-c", joined, **runtime)
+    host.wait_for("busctl --user status org.freedesktop.systemd1", **runtime)
     unit = read(adapter, manager="user")["qa-user.service"]
 
     assert unit == early
