@@ -6,8 +6,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 NATIVE := $(shell find native -name '*.[ch]' -o -name CMakeLists.txt)
 
-.PHONY: help audit test demo lint types new-rule generate generated wheel native native-check \
-	fuzz bench-sampler bench-lint bench-probe bench-startup clean
+.PHONY: help audit test check-long demo lint types new-rule generate generated wheel native \
+	native-check fuzz bench-sampler bench-lint bench-probe bench-startup clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^##@ /{printf "\n%s\n", substr($$0, 5)} \
@@ -36,7 +36,10 @@ generate: $(READY) ## write the generated files
 ##@ Check it
 
 test: $(READY) native ## run every test that this machine can run
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest --durations=25
+
+check-long: $(READY) ## what takes too long for each change: the newest Python
+	@tools/newest-python
 
 native: $(READY) ## build the native library and run its unit tests
 	@tools/native-tests build/native

@@ -169,7 +169,8 @@ def test_what_is_no_file_is_told_and_waited_for_by_nobody(lint: Lint) -> None:
         "huge.yml": "that file is larger than 32 MiB",
         "loop.yml": "that file cannot be read: too many levels of symbolic links",
         "long" * 100: "that file cannot be read: file name too long",
-        '"nul\\0"': "that file cannot be read: embedded null byte",
+        # Which words follow depends on the version of Python.
+        '"nul\\0"': "that file cannot be read: ",
     }.items():
         done = lint("web.yml", files={"web.yml": extending(name) + "    cpus: half\n"})
         assert "web.yml:3:21: warning: web extends app of" in done.out, name
