@@ -59,13 +59,23 @@ def guest_tests() -> Iterator[GuestTest]:
                 yield GuestTest(name, node.name)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Boot:
     """What came back from one boot; ``failure`` says why nothing did."""
 
     console: Path
     failure: str = ""
     cases: list[ET.Element] = field(default_factory=list)
+    failure_is_told: bool = False
+
+    def must_have_ended(self) -> None:
+        """Fail the first test of a boot that failed and skip the others: it is one failure."""
+        if not self.failure:
+            return
+        if self.failure_is_told:
+            pytest.skip("the boot failed")
+        self.failure_is_told = True
+        pytest.fail(f"{self.failure}\n{self.end_of_console()}", pytrace=False)
 
     def end_of_console(self) -> str:
         lines = self.console.read_text(errors="replace").splitlines()[-CONSOLE_TAIL:]
@@ -177,8 +187,7 @@ def boot(request: pytest.FixtureRequest, lab: Lab) -> Boot:
 def test_the_guest_ran_its_tests_and_no_others(
     boot: Boot, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    if boot.failure:
-        pytest.fail(f"{boot.failure}\n{boot.end_of_console()}", pytrace=False)
+    boot.must_have_ended()
     assert {origin(case) for case in boot.cases} == set(guest_tests()), boot.end_of_console()
     with capsys.disabled():
         for figure in boot.figures():
@@ -189,8 +198,7 @@ def test_the_guest_ran_its_tests_and_no_others(
     "test", list(guest_tests()), ids=lambda test: f"{test.module}-{test.function}"
 )
 def test_in_the_guest(boot: Boot, test: GuestTest) -> None:
-    if boot.failure:
-        pytest.skip("the boot failed")
+    boot.must_have_ended()
     cases = boot.of(test)
     assert cases, f"no result from the guest\n{boot.end_of_console()}"
     bad = [text for case in cases for text in failures(case)]
