@@ -7,7 +7,8 @@ READY := $(VENV)/.ready
 NATIVE := $(shell find native -name '*.[ch]' -o -name CMakeLists.txt)
 
 .PHONY: help audit test check-long demo lint types new-rule generate generated wheel native \
-	native-check fuzz bench-sampler bench-lint bench-probe bench-startup clean
+	native-check fuzz bench-sampler bench-lint bench-probe bench-audit \
+	bench-startup clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^##@ /{printf "\n%s\n", substr($$0, 5)} \
@@ -72,6 +73,9 @@ bench-lint: $(READY) ## lint of ten thousand documents against the YAML parser a
 
 bench-probe: $(READY) ## three quotas measured on this machine, and the shape of the result
 	@$(BIN)/python tools/bench_probe.py
+
+bench-audit: $(READY) ## one look at hosts of 1 000 and 5 000 units
+	@$(BIN)/python tools/bench_audit.py
 
 bench-startup: $(READY) ## how long the program takes to start
 	@$(BIN)/python tools/bench_startup.py
