@@ -21,24 +21,25 @@ MAY_SEE: dict[str, set[str]] = {
     "printable": set(),
     "units": set(),
     "shipped": {"errors"},
+    "files": {"errors"},
     # Nouns.
-    "model": BASE,
+    "model": BASE | {"files"},
     "documents": BASE | {"model"},
     "sim": BASE | {"model"},
     "derive": BASE | {"model", "documents", "sim"},
     "advise": BASE | {"model", "sim", "derive"},
-    "rulebook": BASE | {"shipped", "model"},
+    "rulebook": BASE | {"files", "shipped", "model"},
     "checks": BASE | FACTS | CONCLUSIONS,
     "collect": BASE | {"model", "documents"},
-    "checkout": BASE | {"model", "documents"},
+    "checkout": BASE | {"files", "model", "documents"},
     "render": BASE | {"model", "rulebook"},
-    "fix": BASE | {"model", "documents"},
+    "fix": BASE | {"files", "model", "documents"},
     "sandbox": BASE | {"model", "collect"},
     # Verbs: none sees another.
     "audit": BASE | FACTS | CONCLUSIONS | {"checks", "collect"},
-    "lint": BASE | FACTS | CONCLUSIONS | {"checks", "checkout", "fix"},
+    "lint": BASE | {"files"} | FACTS | CONCLUSIONS | {"checks", "checkout", "fix"},
     "probe": BASE | {"shipped", "model", "sim", "collect", "sandbox", "render"},
-    "cli": BASE | {"model", "rulebook", "collect", "render", "audit", "lint", "probe"},
+    "cli": BASE | {"files", "model", "rulebook", "collect", "render", "audit", "lint", "probe"},
 }
 """Every room with what it may import besides itself, from the inside out."""
 

@@ -12,9 +12,9 @@ import stat
 from pathlib import Path
 
 from quota_advisor.checkout.chunks import MAX_DOCUMENT_BYTES
-from quota_advisor.checkout.ignored import repository
 from quota_advisor.checkout.inputs import FileKind, InputFile, Inputs, reason, shown
 from quota_advisor.documents.compose.merge import NotFound
+from quota_advisor.files.places import repository
 from quota_advisor.model.manifest import ExtendsFault
 
 _NO_DIRECTORY = NotFound("standard input lies in no directory", ExtendsFault.NOT_READ)
@@ -81,7 +81,8 @@ class ComposeFiles:
     def _top(self, directory: str) -> str | None:
         """Return the top of the repository that a directory lies in; None outside of one."""
         if directory not in self._tops:
-            self._tops[directory] = repository(Path(os.path.realpath(directory)))
+            top = repository(Path(os.path.realpath(directory)))
+            self._tops[directory] = None if top is None else str(top)
         return self._tops[directory]
 
     def _same(self, path: str, real: str, status: os.stat_result) -> InputFile:

@@ -7,6 +7,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from quota_advisor.files.places import repository
+from quota_advisor.files.reading import MAX_CONFIG_BYTES, read_found
+from quota_advisor.files.writing import reason
+
 if TYPE_CHECKING:
     import pathspec
 
@@ -43,11 +47,15 @@ class IgnoreFiles:
 
     Args:
         start: The directory; those above it count up to the top of its repository.
+
+    Attributes:
+        unread: Files that are there and say nothing, each with the reason.
     """
 
     def __init__(self, start: Path) -> None:
+        self.unread: list[tuple[str, str]] = []
         self._known: dict[str, tuple[Patterns, ...]] = {}
-        self._top = repository(start) or os.path.abspath(start)  # noqa: PTH100
+        self._top = str(repository(start) or os.path.abspath(start))  # noqa: PTH100
 
     def covers(self, path: str, *, directory: bool) -> bool:
         """Return whether git ignores a path whose directory it does not ignore."""
@@ -66,24 +74,18 @@ class IgnoreFiles:
             own = [Path(directory, ".gitignore")]
             if directory == self._top:
                 own.insert(0, Path(directory, ".git", "info", "exclude"))
-            found = (_read(file, Path(directory)) for file in own)
+            found = (self._read(file, Path(directory)) for file in own)
             self._known[directory] = (*above, *(p for p in found if p is not None))
         return self._known[directory]
 
-
-def repository(start: Path) -> str | None:
-    """Return the top of the repository that a directory lies in, if it lies in one."""
-    start = start.absolute()
-    for directory in (start, *start.parents):
-        if (directory / ".git").exists():
-            return os.path.abspath(directory)  # noqa: PTH100 - without links resolved
-    return None
-
-
-def _read(file: Path, directory: Path) -> Patterns | None:
-    try:
-        lines = file.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
-    except OSError:
-        return None
-    kept = [line for line in lines if line.strip() and not line.startswith("#")]
-    return Patterns(kept, directory) if kept else None
+    def _read(self, file: Path, directory: Path) -> Patterns | None:
+        # Most directories have none, which one look tells.
+        if not os.path.lexists(file):
+            return None
+        try:
+            text = read_found(file, MAX_CONFIG_BYTES).decode("utf-8", "surrogateescape")
+        except OSError as error:
+            self.unread.append((str(file), reason(error)))
+            return None
+        kept = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+        return Patterns(kept, directory) if kept else None

@@ -279,6 +279,8 @@ class _Search:
                     else:
                         self._add_entry(entry, path)
             waiting += reversed(folders)
+        for file, why in ignored.unread:
+            self.found.notes.append(f"{shown(os.path.relpath(file))}: passed over: {why}")
 
     def _entries(self, top: str) -> list[os.DirEntry[str]]:
         try:

@@ -13,8 +13,8 @@ from quota_advisor.audit.host import audit_host, judge_snapshot
 from quota_advisor.cli.options import Number, Output, output_options
 from quota_advisor.cli.output import check_outputs, exit_code, show
 from quota_advisor.cli.streams import is_terminal, say
+from quota_advisor.files.writing import write_file
 from quota_advisor.model.snapshot import dump_snapshot
-from quota_advisor.render.targets import write_file
 from quota_advisor.rulebook.chosen import load_rulebook
 
 MAX_WINDOW_SEC = 86_400
@@ -92,7 +92,8 @@ def host(  # noqa: PLR0913 - one parameter an option
         on_progress=_progress if is_terminal(sys.stderr) else None,
     )
     if save is not None and report.host is not None:
-        write_file(save, dump_snapshot(report.host.facts, quota_advisor.__version__))
+        text = dump_snapshot(report.host.facts, quota_advisor.__version__)
+        write_file(save, text, private=True)
     show(report, output)
     return exit_code(report, output, rulebook.config)
 

@@ -19,7 +19,6 @@ from quota_advisor.lint import Linter, Request
 from quota_advisor.lint.linter import DEFAULT_JOBS
 from quota_advisor.printable import printable
 from quota_advisor.render.places import relative
-from quota_advisor.render.targets import write_file
 from quota_advisor.rulebook.chosen import load_rulebook
 
 if TYPE_CHECKING:
@@ -153,7 +152,6 @@ def _without_known(
         baseline,
         write_baseline,
         name_of=partial(relative, view=present_view()),
-        write=write_file,
         verbose=output.verbose,
     )
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from quota_advisor.cli.options import Output
 from quota_advisor.cli.streams import is_terminal, say, write_report
+from quota_advisor.files.places import repository
+from quota_advisor.files.writing import check_file, write_file
 from quota_advisor.model.finding import Severity
 from quota_advisor.model.report import Report
 from quota_advisor.render import FORMATS, render, targets
@@ -45,7 +47,7 @@ def show(report: Report, output: Output, *, stdout: bool = True) -> None:
         if target is None:
             write_report(text)
         else:
-            targets.write_file(target, text)
+            write_file(target, text)
     _say_what_is_missing(report)
 
 
@@ -58,14 +60,13 @@ def check_outputs(output: Output, *files: Path) -> None:
     """
     reports = [target for _, target in parse_formats(output.formats) if target is not None]
     for path in (*files, *reports):
-        targets.check_file(path)
+        check_file(path)
 
 
 def present_view() -> View:
     """Return a view that knows where paths start and which repository they are in."""
     here = Path.cwd()
-    tops = (d for d in (here, *here.parents) if (d / ".git").exists())
-    return View(directory=str(here), top=str(next(tops, here)))
+    return View(directory=str(here), top=str(repository(here) or here))
 
 
 def parse_formats(formats: tuple[str, ...]) -> targets.Targets:

@@ -12,7 +12,8 @@ import click
 from quota_advisor.cli.options import Number
 from quota_advisor.cli.streams import is_terminal, say, write_report
 from quota_advisor.errors import CollectError
-from quota_advisor.render.targets import Targets, check_file, parse_formats, write_file
+from quota_advisor.files.writing import check_file, write_file
+from quota_advisor.render.targets import Targets, parse_formats
 
 if TYPE_CHECKING:
     from quota_advisor.probe import Order, Result

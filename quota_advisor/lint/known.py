@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from quota_advisor.files.writing import write_file
 from quota_advisor.model.report import Report
-from quota_advisor.rulebook.baseline import NameOf, apply_baseline, dump_baseline, load_baseline
+from quota_advisor.rulebook.baseline import (
+    NameOf,
+    apply_baseline,
+    dump_baseline,
+    load_baseline,
+    parse_baseline,
+)
 
 
 def without_known(
@@ -16,7 +22,6 @@ def without_known(
     new: Path | None,
     *,
     name_of: NameOf,
-    write: Callable[[Path, str], None],
     verbose: bool,
 ) -> Report:
     """Move the findings of a baseline to those left out, and make a new baseline.
@@ -26,7 +31,6 @@ def without_known(
         known: The baseline to use.
         new: Where to write one, of all present findings: those of ``known`` among them.
         name_of: Gives a file's name independent of the working directory.
-        write: Writes a text to a file.
         verbose: Note the entries that match nothing any more.
 
     Raises:
@@ -39,6 +43,6 @@ def without_known(
         stale = apply_baseline(results, load_baseline(known), name_of, f"in {known}")
         gone = [f"{known}: no longer found: {entry}" for entry in stale if verbose]
     if new is not None:
-        write(new, text)
-        apply_baseline(results, load_baseline(new), name_of, f"in {new}")
+        write_file(new, text)
+        apply_baseline(results, parse_baseline(text, new), name_of, f"in {new}")
     return replace(report, notes=(*report.notes, *gone))

@@ -9,6 +9,8 @@ from typing import Any, Literal
 import pydantic
 
 from quota_advisor.errors import SnapshotError
+from quota_advisor.files.reading import MAX_RECORD_BYTES, read_named
+from quota_advisor.files.writing import reason
 from quota_advisor.model.cgroup import CgroupFacts, Demand
 from quota_advisor.model.host import HostFacts
 from quota_advisor.model.limit import Bandwidth
@@ -45,13 +47,11 @@ def load_snapshot(path: Path) -> HostFacts:
         SnapshotError: The file cannot be read, is no snapshot, or is of another version.
     """
     try:
-        data: Any = json.loads(path.read_bytes())
+        data: Any = json.loads(read_named(path, MAX_RECORD_BYTES))
     except OSError as error:
-        raise SnapshotError(f"{path}: {(error.strerror or str(error)).lower()}") from error
+        raise SnapshotError(f"{path}: {reason(error)}") from error
     except (ValueError, RecursionError) as error:
-        raise SnapshotError(
-            f"{path}: no JSON ({error})", hint="was it written by --save?"
-        ) from error
+        raise SnapshotError(f"{path}: no JSON", hint="was it written by --save?") from error
     found = data.get("format") if isinstance(data, dict) else None
     if found != FORMAT:
         raise SnapshotError(
@@ -64,9 +64,9 @@ def load_snapshot(path: Path) -> HostFacts:
         place = ".".join(map(str, first["loc"]))
         raise SnapshotError(f"{path}: {place}: {first['msg'].lower()}") from error
     for number, group in enumerate(facts.cgroups):
-        reason = _impossible(group)
-        if reason:
-            raise SnapshotError(f"{path}: facts.cgroups.{number}.{reason}")
+        wrong = _impossible(group)
+        if wrong:
+            raise SnapshotError(f"{path}: facts.cgroups.{number}.{wrong}")
     return facts
 
 

@@ -1,14 +1,13 @@
-"""Where reports go: ``FORMAT[=FILE]`` options, and files that are replaced in one step."""
+"""Where reports go: ``FORMAT[=FILE]`` options."""
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from quota_advisor.errors import CollectError, UsageError, did_you_mean
+from quota_advisor.errors import UsageError, did_you_mean
 
 Targets = list[tuple[str, Path | None]]
 """Names of formats, each with its file; None is standard output."""
@@ -42,43 +41,6 @@ def parse_formats(formats: Sequence[str], known: Sequence[str]) -> Targets:
     return parsed
 
 
-def check_file(path: Path) -> None:
-    """See to it that a report can be written here, before anybody waits for it.
-
-    Raises:
-        CollectError: It cannot be.
-    """
-    target = _real(path)
-    # A regular file is replaced, which is a matter of its directory.
-    asked = target if _is_special(target) else target.parent
-    try:
-        if not stat.S_ISDIR(target.parent.stat().st_mode):
-            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
-        if target.is_dir():
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    except OSError as error:
-        raise _cannot(path, error) from error
-    if not os.access(asked, os.W_OK):
-        raise CollectError(f"{path}: cannot be written: permission denied")
-
-
-def write_file(path: Path, text: str) -> None:
-    """Write a file in one step: a reader sees the old one or the new one, never half.
-
-    Raises:
-        CollectError: The file cannot be written.
-    """
-    try:
-        target = _real(path)
-        if _is_special(target):
-            # A device or a pipe is written to, never replaced by a file.
-            target.write_text(text, encoding="utf-8")
-        else:
-            _replace(target, text)
-    except OSError as error:
-        raise _cannot(path, error) from error
-
-
 def _refuse_same_file(paths: Iterable[Path]) -> None:
     seen: set[Path] = set()
     for path in paths:
@@ -100,20 +62,3 @@ def _is_special(target: Path) -> bool:
         return not stat.S_ISREG(target.stat().st_mode)
     except OSError:
         return False
-
-
-def _cannot(path: Path, error: OSError) -> CollectError:
-    reason = (error.strerror or str(error)).lower()
-    return CollectError(f"{path}: cannot be written: {reason}")
-
-
-def _replace(target: Path, text: str) -> None:
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    with temporary.open("x", encoding="utf-8") as file:
-        try:
-            file.write(text)
-            file.flush()
-            temporary.replace(target)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise

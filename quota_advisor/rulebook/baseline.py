@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from quota_advisor.errors import ConfigError
+from quota_advisor.files.reading import MAX_RECORD_BYTES, read_named
+from quota_advisor.files.writing import reason
 from quota_advisor.model.finding import Finding, SuppressedFinding
 from quota_advisor.model.report import Results
 from quota_advisor.rulebook.fingerprint import fingerprints
@@ -40,12 +42,22 @@ def load_baseline(path: Path) -> Baseline:
         ConfigError: The file cannot be read or is no baseline.
     """
     try:
-        data: Any = json.loads(path.read_bytes())
+        return parse_baseline(read_named(path, MAX_RECORD_BYTES), path)
     except OSError as error:
         hint = "make one with --write-baseline"
-        raise ConfigError(f"{path}: {(error.strerror or '').lower()}", hint=hint) from error
+        raise ConfigError(f"{path}: {reason(error)}", hint=hint) from error
+
+
+def parse_baseline(text: str | bytes, path: Path) -> Baseline:
+    """Return the findings in the text of a file.
+
+    Raises:
+        ConfigError: It is no baseline.
+    """
+    try:
+        data: Any = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: no JSON: {error}") from error
+        raise ConfigError(f"{path}: this is no baseline: no JSON") from error
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ConfigError(f"{path}: this is no baseline: format is not {FORMAT!r}")
     try:

@@ -15,6 +15,8 @@ import pydantic
 import yaml
 
 from quota_advisor.errors import ConfigError, UsageError, did_you_mean
+from quota_advisor.files.reading import MAX_CONFIG_BYTES, read_named
+from quota_advisor.files.writing import reason
 from quota_advisor.model.finding import Severity
 from quota_advisor.model.lint import LimitsPolicy
 from quota_advisor.rulebook import settings as config
@@ -110,9 +112,9 @@ def load_config(path: Path, catalog: Catalog) -> config.Config:
         ConfigError: The file cannot be read, is no mapping, or names something unknown.
     """
     try:
-        data = yaml.safe_load(path.read_bytes())
+        data = yaml.safe_load(read_named(path, MAX_CONFIG_BYTES))
     except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}", hint="check --config") from error
+        raise ConfigError(f"{path}: {reason(error)}", hint="check --config") from error
     # Besides its own errors, YAML lets a bad date or endless nesting through as these.
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: {' '.join(str(error).split())}") from error

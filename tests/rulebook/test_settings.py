@@ -172,7 +172,7 @@ def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"none\.yaml: No such file or directory"):
+    with pytest.raises(ConfigError, match=r"none\.yaml: no such file or directory"):
         load_config(tmp_path / "none.yaml", load_catalog())
 
 
