@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from quota_advisor.checkout.globs import parse_glob
 from quota_advisor.files.places import repository
 from quota_advisor.files.reading import MAX_CONFIG_BYTES, read_found
 from quota_advisor.files.writing import reason
 
-if TYPE_CHECKING:
-    import pathspec
+MAX_PATTERNS = 2_000
+"""In one place: each is held against each file. The longest lists in use have some hundreds."""
 
 
 class Patterns:
@@ -21,25 +21,52 @@ class Patterns:
     Args:
         lines: The patterns.
         directory: What they are relative to; nothing outside it is covered.
+
+    Raises:
+        ValueError: There are more than :data:`MAX_PATTERNS`.
     """
 
     def __init__(self, lines: Iterable[str], directory: Path) -> None:
-        # Imported where there are patterns: a single file needs none.
-        import pathspec  # noqa: PLC0415
-
-        self._spec: pathspec.GitIgnoreSpec = pathspec.GitIgnoreSpec.from_lines(lines)
+        # The last one that is about a path decides.
+        self._globs = [glob for line in lines if (glob := parse_glob(line))][::-1]
+        if len(self._globs) > MAX_PATTERNS:
+            raise ValueError(f"it has more than {MAX_PATTERNS} patterns")
         self._prefix = os.path.join(os.path.abspath(directory), "")  # noqa: PTH100, PTH118
+        self._directories: dict[tuple[str, ...], bool | None] = {(): None}
 
     def covers(self, path: str, *, directory: bool = False) -> bool | None:
-        """Return whether the patterns leave a path out, take it back in, or say nothing of it."""
-        absolute = os.path.abspath(path)  # noqa: PTH100 - called for every file
-        if not absolute.startswith(self._prefix):
+        """Return whether the patterns leave a path out, take it back in, or say nothing of it.
+
+        What they say of the path itself counts before what they say of directories above it.
+        """
+        names = self._names(path)
+        if not names:
             return None
-        return self._spec.check_file(absolute[len(self._prefix) :] + "/" * directory).include
+        verdict = self._verdict(names, directory=directory)
+        return self._above(names[:-1]) if verdict is None else verdict
 
     def covers_file(self, path: str) -> bool:
         """Return whether the patterns name a file, or a directory above it."""
         return bool(self.covers(path))
+
+    def _names(self, path: str) -> tuple[str, ...]:
+        absolute = os.path.abspath(path)  # noqa: PTH100 - called for every file
+        if not absolute.startswith(self._prefix):
+            return ()
+        return tuple(absolute[len(self._prefix) :].split("/"))
+
+    def _above(self, names: tuple[str, ...]) -> bool | None:
+        """Return what the patterns say of a directory, or else of those above it."""
+        if names not in self._directories:
+            verdict = self._verdict(names, directory=True)
+            self._directories[names] = self._above(names[:-1]) if verdict is None else verdict
+        return self._directories[names]
+
+    def _verdict(self, names: tuple[str, ...], *, directory: bool) -> bool | None:
+        for glob in self._globs:
+            if glob.matches(names, directory=directory):
+                return glob.leaves_out
+        return None
 
 
 class IgnoreFiles:
@@ -84,8 +111,9 @@ class IgnoreFiles:
             return None
         try:
             text = read_found(file, MAX_CONFIG_BYTES).decode("utf-8", "surrogateescape")
+            return Patterns(text.splitlines(), directory)
         except OSError as error:
             self.unread.append((str(file), reason(error)))
-            return None
-        kept = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
-        return Patterns(kept, directory) if kept else None
+        except ValueError as error:
+            self.unread.append((str(file), str(error)))
+        return None

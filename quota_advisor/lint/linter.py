@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from quota_advisor.checkout.ignored import Patterns
 from quota_advisor.checkout.inputs import STDIN, Inputs, discover, read_stream
-from quota_advisor.errors import CollectError
+from quota_advisor.errors import CollectError, UsageError
 from quota_advisor.lint.run import Linted, judge_inputs
 from quota_advisor.model.lint import LimitsPolicy, LintContext
 from quota_advisor.rulebook.chosen import Rulebook
@@ -108,7 +108,10 @@ class Linter:
         """Return the patterns of both, each relative to where it is written."""
         here, config = Path.cwd(), self._rulebook.config
         both = ((config.lint.exclude, config.directory or here), (self._request.exclude, here))
-        return [Patterns(lines, directory) for lines, directory in both if lines]
+        try:
+            return [Patterns(lines, directory) for lines, directory in both if lines]
+        except ValueError as error:
+            raise UsageError(f"what is excluded: {error}") from error
 
 
 def _context(request: Request, known: LintSettings) -> LintContext:
