@@ -11,11 +11,10 @@ import click
 import quota_advisor
 from quota_advisor.audit.host import audit_host, judge_snapshot
 from quota_advisor.cli.options import Number, Output, output_options
-from quota_advisor.cli.output import check_outputs, exit_code, show
+from quota_advisor.cli.output import check_outputs, exit_code, load_rules, show
 from quota_advisor.cli.streams import is_terminal, say
 from quota_advisor.files.writing import write_file
 from quota_advisor.model.snapshot import dump_snapshot
-from quota_advisor.rulebook.chosen import load_rulebook
 
 MAX_WINDOW_SEC = 86_400
 
@@ -81,7 +80,7 @@ def host(  # noqa: PLR0913 - one parameter an option
     quota-advisor audit host --root /host --save facts.json
     """  # noqa: D301 - click's mark for lines to keep
     check_outputs(output, *([] if save is None else [save]))
-    rulebook = load_rulebook(output.select, output.ignore, output.config)
+    rulebook = load_rules(output)
     report = audit_host(
         root=root,
         window_sec=window_sec,
@@ -104,7 +103,7 @@ def host(  # noqa: PLR0913 - one parameter an option
 def snapshot(*, output: Output, file: Path) -> int:
     """Judge a snapshot that audit host --save wrote, here or on another machine."""
     check_outputs(output)
-    rulebook = load_rulebook(output.select, output.ignore, output.config)
+    rulebook = load_rules(output)
     report = judge_snapshot(file, rulebook=rulebook)
     show(report, output)
     return exit_code(report, output, rulebook.config)

@@ -12,14 +12,13 @@ import click
 
 from quota_advisor.cli import EXIT_BLIND
 from quota_advisor.cli.options import Output, output_options
-from quota_advisor.cli.output import exit_code, parse_formats, present_view, show
+from quota_advisor.cli.output import exit_code, load_rules, parse_formats, present_view, show
 from quota_advisor.cli.streams import say, write_bytes
 from quota_advisor.errors import CollectError
 from quota_advisor.lint import Linter, Request
 from quota_advisor.lint.linter import DEFAULT_JOBS
 from quota_advisor.printable import printable
 from quota_advisor.render.places import relative
-from quota_advisor.rulebook.chosen import load_rulebook
 
 if TYPE_CHECKING:
     from quota_advisor.lint.fixing import Change
@@ -94,7 +93,7 @@ def command(
     parse_formats(output.formats)
     if fix and diff:
         raise click.UsageError("--diff shows what --fix would do: give one of them")
-    rulebook = load_rulebook(output.select, output.ignore, output.config)
+    rulebook = load_rules(output)
     # None where it was closed from the start.
     stdin = sys.stdin.buffer if sys.stdin else None
     request = Request(paths=paths, stdin=stdin, verbose=output.verbose, **asked)

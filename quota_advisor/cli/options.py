@@ -41,6 +41,8 @@ class Output:
     ignore: tuple[str, ...]
     fail_on: str | None
     config: Path | None
+    no_config: bool
+    ignore_suppressions: bool
     wide: bool
     everything: bool
     verbose: bool
@@ -82,6 +84,12 @@ _OUTPUT_OPTIONS = (
         "--config",
         type=click.Path(path_type=Path, dir_okay=False),
         help="Configuration file.  [default: .quota-advisor.yaml here or above]",
+    ),
+    click.option("--no-config", is_flag=True, help="Read no configuration file."),
+    click.option(
+        "--ignore-suppressions",
+        is_flag=True,
+        help="Show what comments, annotations and the configuration leave out.",
     ),
     click.option("--wide", is_flag=True, help="Show every column."),
     click.option("--all", "everything", is_flag=True, help="List workloads without any limit too."),

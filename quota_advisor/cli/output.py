@@ -10,12 +10,14 @@ from pathlib import Path
 
 from quota_advisor.cli.options import Output
 from quota_advisor.cli.streams import is_terminal, say, write_report
+from quota_advisor.errors import UsageError
 from quota_advisor.files.places import repository
 from quota_advisor.files.writing import check_file, write_file
 from quota_advisor.model.finding import Severity
 from quota_advisor.model.report import Report
 from quota_advisor.render import FORMATS, render, targets
 from quota_advisor.render.view import View
+from quota_advisor.rulebook.chosen import Rulebook, load_rulebook
 from quota_advisor.rulebook.settings import Config
 
 
@@ -61,6 +63,23 @@ def check_outputs(output: Output, *files: Path) -> None:
     reports = [target for _, target in parse_formats(output.formats) if target is not None]
     for path in (*files, *reports):
         check_file(path)
+
+
+def load_rules(output: Output) -> Rulebook:
+    """Return the rules to run, with the settings of the user.
+
+    Raises:
+        ConfigError, UsageError: As the configuration or the options say.
+    """
+    if output.no_config and output.config is not None:
+        raise UsageError("--config and --no-config: give one of them")
+    return load_rulebook(
+        output.select,
+        output.ignore,
+        output.config,
+        use_config=not output.no_config,
+        heed_suppressions=not output.ignore_suppressions,
+    )
 
 
 def present_view() -> View:

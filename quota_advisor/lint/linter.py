@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -12,7 +13,10 @@ from quota_advisor.checkout.inputs import STDIN, Inputs, discover, read_stream
 from quota_advisor.errors import CollectError, UsageError
 from quota_advisor.lint.run import Linted, judge_inputs
 from quota_advisor.model.lint import LimitsPolicy, LintContext
+from quota_advisor.model.report import Report
+from quota_advisor.rulebook.catalogue import AppliesTo
 from quota_advisor.rulebook.chosen import Rulebook
+from quota_advisor.rulebook.engine import unused_entries
 from quota_advisor.rulebook.settings import LintSettings, kubernetes_version, millicores
 
 if TYPE_CHECKING:
@@ -72,7 +76,29 @@ class Linter:
         Raises:
             CollectError: A worker process ended before its work was done.
         """
-        return self._judge(self._inputs)
+        linted = self._judge(self._inputs)
+        report = linted.report
+        notes = (*report.notes, *self._in_vain(report))
+        return linted._replace(report=replace(report, notes=notes))
+
+    def _in_vain(self, report: Report) -> Iterator[str]:
+        """Yield what the configuration leaves out in vain, where everything below it was judged."""
+        config = self._rulebook.config
+        if config.path is None or config.directory is None or not self._sees(config.directory):
+            return
+        for entry in unused_entries(report.results, config):
+            rule = self._rulebook.rules.get(entry.rule)
+            if rule is not None and not set(rule.applies_to) <= {
+                AppliesTo.HOSTS,
+                AppliesTo.WORKLOADS,
+            }:
+                about = f"{entry.rule} of {entry.subject}"
+                yield f"{os.path.relpath(config.path)}:{entry.line}: leaves nothing out: {about}"
+
+    def _sees(self, directory: Path) -> bool:
+        """Whether a directory is among what was named, or in it."""
+        named = map(os.path.abspath, self._request.paths or (".",))
+        return any(directory.is_relative_to(name) for name in named)
 
     def fix(self, linted: Linted) -> Fixed:
         """Return what the fixes of findings make of the files. Nothing is written.

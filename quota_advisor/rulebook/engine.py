@@ -22,7 +22,7 @@ from quota_advisor.model.report import Results
 from quota_advisor.model.source import Location
 from quota_advisor.model.suppression import Suppression
 from quota_advisor.rulebook.catalogue import Catalog, Rule
-from quota_advisor.rulebook.settings import Config
+from quota_advisor.rulebook.settings import Config, SuppressEntry
 
 
 class Judgeable(Protocol):
@@ -213,7 +213,8 @@ def run(
                     continue
                 seen.add(key)
             _file(finding, scope, config, results, ledger)
-    for use in _suppression_uses(scopes, ledger, plan.known):
+    # What nobody heeds is neither used nor unused.
+    for use in _suppression_uses(scopes, ledger, plan.known) if config.heed_comments else ():
         scope = Scope(use)
         for finding in _judge(scope, plan, extent, results, ledger):
             _file(finding, scope, config, results, ledger)
@@ -276,18 +277,32 @@ def _file(
     ledger: _Ledger,
 ) -> None:
     """Put a finding among the suppressed ones if something asks for it, else among the rest."""
-    for suppression in scope.suppressions:
+    for suppression in scope.suppressions if config.heed_comments else ():
         if finding.rule in suppression.rules and suppression.reason:
             ledger.used.add((suppression.location, finding.rule))
             results.suppressed.append(SuppressedFinding(finding=finding, reason=suppression.reason))
             return
     for entry in config.suppress:
-        if entry.rule == finding.rule and fnmatch.fnmatchcase(finding.subject.name, entry.subject):
+        if _leaves_out(entry, finding):
             results.suppressed.append(
                 SuppressedFinding(finding=finding, reason=entry.reason, external=True)
             )
             return
     results.findings.append(finding)
+
+
+def _leaves_out(entry: SuppressEntry, finding: Finding) -> bool:
+    # fnmatch takes each text between stars where it first fits: no pattern can blow it up.
+    return entry.rule == finding.rule and fnmatch.fnmatchcase(finding.subject.name, entry.subject)
+
+
+def unused_entries(results: Results, config: Config) -> list[SuppressEntry]:
+    """Return the entries of the configuration that left nothing out."""
+    by_kind = {(s.finding.rule, s.finding.subject.name): s.finding for s in results.suppressed}
+    used: set[SuppressEntry] = set()
+    for finding in by_kind.values():
+        used.update(e for e in config.suppress if _leaves_out(e, finding))
+    return [entry for entry in config.suppress if entry not in used]
 
 
 def _suppression_uses(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -42,11 +43,13 @@ class SuppressEntry:
         rule: Rule id.
         subject: Shell pattern for the name of the unit, container, object or cgroup.
         reason: Why; mandatory.
+        line: Of the configuration file.
     """
 
     rule: str
     subject: str = "*"
     reason: str
+    line: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +93,8 @@ class Config:
         suppress: Findings to leave out.
         lint: What lint should know and what it should not read.
         overrides: Settings of rules for some of the files that lint reads; later ones win.
-        directory: Where the file is that its patterns are relative to; None without a file.
+        path: The file; None without one.
+        heed_comments: Whether comments and annotations in what is judged leave findings out.
     """
 
     fail_on: FailOn = "warning"
@@ -98,7 +102,13 @@ class Config:
     suppress: tuple[SuppressEntry, ...] = ()
     lint: LintSettings = field(default_factory=LintSettings)
     overrides: tuple[Override, ...] = ()
-    directory: Path | None = None
+    path: Path | None = None
+    heed_comments: bool = True
+
+    @property
+    def directory(self) -> Path | None:
+        """Where the file is, which its patterns are relative to; None without a file."""
+        return None if self.path is None else self.path.absolute().parent
 
 
 def find_config(start: Path) -> Path | None:
@@ -106,7 +116,8 @@ def find_config(start: Path) -> Path | None:
     start = start.absolute()
     for directory in (start, *start.parents):
         candidate = directory / FILE_NAME
-        if candidate.is_file():
+        # Also one that cannot be read, or a link that leads nowhere: that is said, not passed over.
+        if os.path.lexists(candidate) and not candidate.is_dir():
             return candidate
         if (directory / ".git").exists():
             return None

@@ -12,20 +12,31 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pydantic
-import yaml
+from pydantic_core import ErrorDetails
 
 from quota_advisor.errors import ConfigError, UsageError, did_you_mean
-from quota_advisor.files.reading import MAX_CONFIG_BYTES, read_named
+from quota_advisor.files.reading import MAX_CONFIG_BYTES, read_found, read_named
 from quota_advisor.files.writing import reason
 from quota_advisor.model.finding import Severity
 from quota_advisor.model.lint import LimitsPolicy
 from quota_advisor.rulebook import settings as config
 from quota_advisor.rulebook.catalogue import Catalog
+from quota_advisor.rulebook.settings_text import Place, Settings, TextError, read_settings
 from quota_advisor.units import MAX_CPUS
 
 Reason = Annotated[str, pydantic.StringConstraints(strip_whitespace=True, min_length=1)]
 Threshold = Annotated[float, pydantic.Field(strict=True, ge=0, allow_inf_nan=False)]
 Pattern = Annotated[str, pydantic.StringConstraints(strict=True, min_length=1)]
+
+
+MAX_PATTERNS = 2_000
+"""In one list, each held against each file; more is refused, as in a ``.gitignore``."""
+
+MAX_OVERRIDES = 500
+"""Each is held against each file."""
+
+MAX_SUPPRESSIONS = 2_000
+"""Each is held against each finding."""
 
 
 class _Strict(pydantic.BaseModel):
@@ -64,7 +75,7 @@ class Override(_Strict):
         rules: Settings by rule id.
     """
 
-    paths: Annotated[tuple[Pattern, ...], pydantic.Field(min_length=1)]
+    paths: Annotated[tuple[Pattern, ...], pydantic.Field(min_length=1, max_length=MAX_PATTERNS)]
     rules: Mapping[str, RuleSettings]
 
 
@@ -84,7 +95,7 @@ class LintSettings(_Strict):
         Annotated[str, pydantic.StringConstraints(strict=True, pattern=r"^v?[0-9]+\.[0-9]+.*$")]
         | None
     ) = None
-    exclude: tuple[Pattern, ...] = ()
+    exclude: Annotated[tuple[Pattern, ...], pydantic.Field(max_length=MAX_PATTERNS)] = ()
 
 
 class ConfigFile(_Strict):
@@ -100,46 +111,61 @@ class ConfigFile(_Strict):
 
     fail_on: config.FailOn = "warning"
     rules: Mapping[str, RuleSettings] = {}
-    suppress: tuple[SuppressEntry, ...] = ()
+    suppress: Annotated[tuple[SuppressEntry, ...], pydantic.Field(max_length=MAX_SUPPRESSIONS)] = ()
     lint: LintSettings = LintSettings()
-    overrides: tuple[Override, ...] = ()
+    overrides: Annotated[tuple[Override, ...], pydantic.Field(max_length=MAX_OVERRIDES)] = ()
 
 
-def load_config(path: Path, catalog: Catalog) -> config.Config:
+def load_config(path: Path, catalog: Catalog, *, found: bool = False) -> config.Config:
     """Return the settings in a file.
+
+    Args:
+        path: The file.
+        catalog: The rules that it may name.
+        found: Nobody named it: it is not followed out of its directory tree.
 
     Raises:
         ConfigError: The file cannot be read, is no mapping, or names something unknown.
     """
     try:
-        data = yaml.safe_load(read_named(path, MAX_CONFIG_BYTES))
+        text = (read_found if found else read_named)(path, MAX_CONFIG_BYTES)
     except OSError as error:
-        raise ConfigError(f"{path}: {reason(error)}", hint="check --config") from error
-    # Besides its own errors, YAML lets a bad date or endless nesting through as these.
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: {' '.join(str(error).split())}") from error
+        hint = "run with --no-config" if found else "check --config"
+        raise ConfigError(f"{path}: {reason(error)}", hint=hint) from error
     try:
-        file = ConfigFile.model_validate({} if data is None else data)
+        written = read_settings(text)
+    except TextError as error:
+        line = f":{error.line}" if error.line else ""
+        raise ConfigError(f"{path}{line}: {error.what}") from error
+    try:
+        file = ConfigFile.model_validate({} if written.data is None else written.data)
     except pydantic.ValidationError as error:
-        raise ConfigError(f"{path}: {_explain(error)}") from error
-    _check_names(file, catalog, path)
-    return _config(file, path)
+        complaint = _first(error)
+        line_text = f"{path}:{written.line_of(complaint['loc'])}"
+        raise ConfigError(f"{line_text}: {explain(complaint)}") from error
+    _check_names(file, catalog, path, written)
+    return _config(file, path, written)
 
 
-def _config(file: ConfigFile, path: Path) -> config.Config:
+def _config(file: ConfigFile, path: Path, written: Settings) -> config.Config:
     return config.Config(
         fail_on=file.fail_on,
         rules=_settings(file.rules),
         suppress=tuple(
-            config.SuppressEntry(rule=e.rule, subject=e.subject, reason=e.reason)
-            for e in file.suppress
+            config.SuppressEntry(
+                rule=e.rule,
+                subject=e.subject,
+                reason=e.reason,
+                line=written.line_of(("suppress", number)),
+            )
+            for number, e in enumerate(file.suppress)
         ),
-        lint=_lint(file.lint, path),
+        lint=_lint(file.lint, path, written),
         overrides=tuple(
             config.Override(paths=entry.paths, rules=_settings(entry.rules))
             for entry in file.overrides
         ),
-        directory=path.absolute().parent,
+        path=path,
     )
 
 
@@ -154,11 +180,12 @@ def _settings(rules: Mapping[str, RuleSettings]) -> Mapping[str, config.RuleSett
     }
 
 
-def _lint(lint: LintSettings, path: Path) -> config.LintSettings:
+def _lint(lint: LintSettings, path: Path, written: Settings) -> config.LintSettings:
     try:
         version = config.kubernetes_version(lint.kubernetes_version)
     except UsageError as error:
-        raise ConfigError(f"{path}: lint.kubernetes-version: {error.what}") from error
+        place = ("lint", "kubernetes-version")
+        raise _wrong(path, written, place, error.what) from error
     return config.LintSettings(
         limits=lint.limits,
         node_millicores=config.millicores(lint.node_cpus),
@@ -167,41 +194,102 @@ def _lint(lint: LintSettings, path: Path) -> config.LintSettings:
     )
 
 
-def _check_names(file: ConfigFile, catalog: Catalog, path: Path) -> None:
-    for entry in file.suppress:
-        _check_rule(entry.rule, catalog, path)
-    groups = {"": file.rules} | {f"overrides.{i}.": o.rules for i, o in enumerate(file.overrides)}
-    for prefix, rules in groups.items():
-        for id_, settings in rules.items():
-            _check_rule(id_, catalog, path)
-            options = catalog[id_].options
-            for name in settings.options:
-                if name not in options:
-                    hint = did_you_mean(name, options) or f"it has {', '.join(options) or 'none'}"
-                    place = f"{prefix}rules.{id_}"
-                    raise ConfigError(f"{path}: {place}: no option {name!r}", hint=hint)
+def _check_names(file: ConfigFile, catalog: Catalog, path: Path, written: Settings) -> None:
+    for number, entry in enumerate(file.suppress):
+        if entry.rule not in catalog:
+            raise _no_rule(path, written, ("suppress", number, "rule"), entry.rule, catalog)
+    _check_rules(file.rules, (), catalog, path, written)
+    for number, override in enumerate(file.overrides):
+        _check_rules(override.rules, ("overrides", number), catalog, path, written)
 
 
-def _check_rule(id_: str, catalog: Catalog, path: Path) -> None:
-    if id_ not in catalog:
-        hint = did_you_mean(id_, catalog) or "see rules list"
-        raise ConfigError(f"{path}: no rule {id_!r}", hint=hint)
+def _check_rules(
+    rules: Mapping[str, RuleSettings], above: Place, catalog: Catalog, path: Path, written: Settings
+) -> None:
+    for id_, settings in rules.items():
+        place = (*above, "rules", id_)
+        if id_ not in catalog:
+            raise _no_rule(path, written, place, id_, catalog)
+        options = catalog[id_].options
+        for name in settings.options:
+            if name not in options:
+                hint = did_you_mean(name, options) or f"it has {', '.join(options) or 'none'}"
+                text = f"{'.'.join(map(str, place))}: no option {name!r}"
+                where = written.line_of((*place, "options", name))
+                raise ConfigError(f"{path}:{where}: {text}", hint=hint)
 
 
-def _explain(error: pydantic.ValidationError) -> str:
-    """Return the first complaint in one line, with a suggestion for an unknown key."""
+def _no_rule(
+    path: Path, written: Settings, place: Place, id_: str, catalog: Catalog
+) -> ConfigError:
+    hint = did_you_mean(id_, catalog) or "see rules list"
+    return ConfigError(f"{path}:{written.line_of(place)}: no rule {id_!r}", hint=hint)
+
+
+def _wrong(path: Path, written: Settings, place: Place, what: str) -> ConfigError:
+    return ConfigError(f"{path}:{written.line_of(place)}: {'.'.join(map(str, place))}: {what}")
+
+
+def _first(error: pydantic.ValidationError) -> ErrorDetails:
+    """Return the first complaint; a misspelt key says more than the right one that is missing."""
     complaints = error.errors(include_url=False)
-    # A misspelt key also makes the right one missing; the first of the two says more.
-    first = next((c for c in complaints if c["type"] == "extra_forbidden"), complaints[0])
-    place = ".".join(map(str, first["loc"]))
-    if first["type"] != "extra_forbidden":
-        return f"{place or 'file'}: {first['msg'].lower()}{_advice(first['loc'])}"
-    hint = did_you_mean(str(first["loc"][-1]), _known_keys(first["loc"]))
-    return f"unknown key {place}" + (f"; {hint}" if hint else "")
+    return next((c for c in complaints if c["type"] == "extra_forbidden"), complaints[0])
 
 
-def _advice(place: tuple[int | str, ...]) -> str:
-    return ' (quote it: "1.33")' if place[-1:] == ("kubernetes-version",) else ""
+def explain(complaint: ErrorDetails) -> str:
+    """Return a complaint of the validation in the words of this program."""
+    place = complaint["loc"]
+    where = ".".join(map(str, place)) or "file"
+    if complaint["type"] == "extra_forbidden":
+        hint = did_you_mean(str(place[-1]), _known_keys(place))
+        return f"unknown key {where}" + (f"; {hint}" if hint else "")
+    return f"{where}: {_expected(complaint)}{_advice(complaint)}"
+
+
+def _expected(complaint: ErrorDetails) -> str:
+    """Return what should stand at a place."""
+    kind, context = complaint["type"], complaint.get("ctx", {})
+    if kind in ("enum", "literal_error"):
+        return f"one of {context['expected']} is expected"
+    for part, text in _EXPECTED:
+        if kind.startswith(part):
+            return text
+    bound = next((context[name] for name in ("gt", "ge", "le", "lt") if name in context), "")
+    comparison = _COMPARISONS.get(kind)
+    return f"a number {comparison} {bound:g} is expected" if comparison else "not a value for this"
+
+
+_EXPECTED = (
+    ("missing", "it is not there, and has to be"),
+    ("bool", "true or false is expected"),
+    ("model", "a mapping is expected"),
+    ("mapping", "a mapping is expected"),
+    ("dict", "a mapping is expected"),
+    ("tuple", "a list is expected"),
+    ("too_long", "there are too many"),
+    ("too_short", "at least one is expected"),
+    ("string_too_short", "it is empty"),
+    ("string", "a text is expected"),
+    ("float", "a number is expected"),
+    ("finite", "a number is expected"),
+)
+_COMPARISONS = {
+    "greater_than": "greater than",
+    "greater_than_equal": "of at least",
+    "less_than_equal": "of at most",
+    "less_than": "less than",
+}
+
+
+def _advice(complaint: ErrorDetails) -> str:
+    place, found = complaint["loc"], complaint["input"]
+    if place[-1:] == ("kubernetes-version",):
+        return ' (quote it: "1.33")'
+    if place[-2:-1] == ("rules",) and isinstance(found, bool):
+        return f"; write {place[-1]}: {{enabled: {str(found).lower()}}}"
+    if place[-2:-1] == ("rules",) and isinstance(found, str):
+        return f"; write {place[-1]}: {{severity: warning}}"
+    return ""
 
 
 def _known_keys(place: tuple[Any, ...]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -75,7 +76,7 @@ def test_an_empty_file_changes_nothing(tmp_path: Path, text: str) -> None:
 def test_an_unknown_key_is_told_with_a_suggestion(tmp_path: Path, text: str, told: str) -> None:
     with pytest.raises(ConfigError) as raised:
         load(tmp_path, text)
-    assert raised.value.what == f"{tmp_path / FILE_NAME}: {told}"
+    assert raised.value.what == f"{tmp_path / FILE_NAME}:1: {told}"
     assert raised.value.exit_code == 2
 
 
@@ -135,7 +136,7 @@ def test_an_unknown_rule_or_option_is_told_with_a_suggestion(
 def test_a_bad_value_is_told_with_its_place(tmp_path: Path, text: str, place: str) -> None:
     with pytest.raises(ConfigError) as raised:
         load(tmp_path, text)
-    assert raised.value.what.startswith(f"{tmp_path / FILE_NAME}: {place}")
+    assert raised.value.what.startswith(f"{tmp_path / FILE_NAME}:1: {place}")
 
 
 @pytest.mark.parametrize("value", ["a lot", "-0.1", ".nan", ".inf", "true", "'0.1'", "[0.1]"])
@@ -160,7 +161,7 @@ def test_a_threshold_is_a_finite_number_from_zero_on(tmp_path: Path, value: str)
 def test_broken_yaml_is_one_line_with_the_file(tmp_path: Path, text: str) -> None:
     with pytest.raises(ConfigError) as raised:
         load(tmp_path, text)
-    assert raised.value.what.startswith(f"{tmp_path / FILE_NAME}: ")
+    assert raised.value.what.startswith(f"{tmp_path / FILE_NAME}:")
     assert "\n" not in raised.value.what
 
 
@@ -255,3 +256,92 @@ def test_a_relative_start_is_searched_upward_too(
     found = find_config(Path())
     assert found is not None
     assert found.samefile(tmp_path / FILE_NAME)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "rules:\n  uniform-limit: false\n",
+            ":2: rules.uniform-limit: a mapping is expected; write uniform-limit: {enabled: false}",
+        ),
+        (
+            "rules:\n  uniform-limit: info\n",
+            ":2: rules.uniform-limit: a mapping is expected; write uniform-limit: {severity: ",
+        ),
+        ("fail-on: info\nlint: {node-cpus: 0}\n", ":2: lint.node-cpus: a number greater than 0"),
+        (
+            "lint:\n  kubernetes-version: 1.3\n",
+            ":2: lint.kubernetes-version: a text is expected (qu",
+        ),
+        ("lint:\n  exclude: '*.yaml'\n", ":2: lint.exclude: a list is expected"),
+        ("overrides:\n- {paths: [], rules: {}}\n", ":2: overrides.0.paths: at least one is"),
+        ("suppress:\n- rule: uniform-quota\n", ":2: suppress.0.reason: it is not there"),
+        ("lint:\n  exclude: [1]\n", ":2: lint.exclude.0: a text is expected"),
+        ("a: b: c\n", ":1: this is no YAML: mapping values are not allowed here"),
+        ("fail-on: !!binary a\n", ":1: "),
+        ("? [a]\n: b\n", ":1: a key is a list or a mapping"),
+    ],
+)
+def test_messages_name_file_and_line_in_our_own_words(tmp_path: Path, text: str, told: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        load(tmp_path, text)
+    assert f"{tmp_path / FILE_NAME}{told}" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "fail-on: info\nlint: {}\nfail-on: never\n",
+        "rules:\n  uniform-quota: {}\n  uniform-quota: {enabled: false}\n",
+        "suppress:\n- {rule: uniform-quota, reason: a,\n   reason: b}\n",
+    ],
+)
+def test_a_key_that_is_there_twice_is_an_error(tmp_path: Path, text: str) -> None:
+    with pytest.raises(ConfigError, match=r":3: '.*' is there a second time, see line [12]$"):
+        load(tmp_path, text)
+
+
+def test_what_anchors_and_merges_repeat_counts(tmp_path: Path) -> None:
+    config = load(
+        tmp_path,
+        "rules:\n  uniform-quota: &off {enabled: false}\n"
+        "  uniform-limit: {<<: *off, severity: info}\n",
+    )
+    assert not config.rules["uniform-limit"].enabled
+    assert config.rules["uniform-limit"].severity is Severity.INFO
+
+
+def bomb() -> str:
+    rules = ", ".join(f"{id_}: {{enabled: true}}" for id_ in load_catalog())
+    items = ", ".join(["*one"] * 60)
+    return (
+        f"overrides:\n- &one {{paths: [a], rules: &r {{{rules}}}}}\n"
+        + "".join(f"- {{paths: [{'a, ' * 20}a], rules: *r}}\n" for _ in range(300))
+        + f"rules: *r\nsuppress: [{items}]\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        bomb(),
+        "a: &a [x,x,x,x,x,x,x,x,x]\n"
+        + "".join(f"{c}: &{c} [{','.join([f'*{chr(ord(c) - 1)}'] * 9)}]\n" for c in "bcdefghi"),
+        "a: &a {x: 1}\n"
+        + "".join(
+            f"{c}: &{c} {{<<: [{','.join([f'*{chr(ord(c) - 1)}'] * 9)}]}}\n" for c in "bcdefgh"
+        ),
+        "a: &a [*a]\n",
+        "a: &a {b: *a}\n",
+    ],
+    ids=["overrides", "lists", "merges", "list in itself", "mapping in itself"],
+)
+def test_aliases_count_for_what_they_stand_for(tmp_path: Path, text: str) -> None:
+    tracemalloc.start()
+    try:
+        with pytest.raises(ConfigError, match=r"more than|too deep"):
+            load(tmp_path, text)
+        assert tracemalloc.get_traced_memory()[1] < 50_000_000
+    finally:
+        tracemalloc.stop()

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
 from pathlib import Path
 
 import jsonschema
@@ -118,7 +120,7 @@ def test_what_lint_should_know(lint: Lint) -> None:
         ("lint: {limits: sometimes}", "lint.limits: "),
         ("lint: {node-cpus: 0}", "lint.node-cpus: "),
         ("lint: {node-cpus: many}", "lint.node-cpus: "),
-        ("lint: {kubernetes-version: 1.33}", "lint.kubernetes-version: input should be a valid"),
+        ("lint: {kubernetes-version: 1.33}", "lint.kubernetes-version: a text is expected"),
         ("lint: {kubernetes-version: new}", "lint.kubernetes-version: "),
         ("overrides: [{path: [a], rules: {}}]", "unknown key overrides.0.path; did you mean"),
         ("overrides: [{paths: [], rules: {}}]", "overrides.0.paths: "),
@@ -132,9 +134,9 @@ def test_what_lint_should_know(lint: Lint) -> None:
             "overrides.0.rules.uniform-limit: no option 'min'",
         ),
         ("rules: {uniform-limits: {}}", "no rule 'uniform-limits': did you mean 'uniform-limit'?"),
-        ("suppress: [{rule: uniform-limit}]", "suppress.0.reason: field required"),
+        ("suppress: [{rule: uniform-limit}]", "suppress.0.reason: it is not there"),
         ("- a", "file: "),
-        ("a: [", "while parsing"),
+        ("a: [", "this is no YAML"),
     ],
 )
 def test_a_mistake_is_2_and_says_where(lint: Lint, text: str, complaint: str) -> None:
@@ -160,3 +162,71 @@ def test_a_mistyped_pattern_is_an_error_of_the_configuration(tmp_path: Path) -> 
     (tmp_path / FILE).write_text("lint: {exclude: [7]}")
     with pytest.raises(ConfigError, match=r"lint\.exclude\.0"):
         load_config(tmp_path / FILE, load_catalog())
+
+
+SECRET = "hunter2-is-the-password"  # noqa: S105 - what must not be printed
+
+
+@pytest.mark.parametrize("kind", ["link", "zero", "pipe", "socket", "huge", "nowhere"])
+@pytest.mark.parametrize("name", [FILE, ".gitignore", "base.json"])
+def test_what_is_no_small_file_of_the_tree_gets_a_line(
+    lint: Lint, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path, name: str, kind: str
+) -> None:
+    path = tmp_path / name
+    secret = tmp_path_factory.mktemp("outside") / "secret"
+    secret.write_text(f"{SECRET}: [\n")
+    match kind:
+        case "link":
+            path.symlink_to(secret)
+        case "zero":
+            path.symlink_to("/dev/zero")
+        case "nowhere":
+            path.symlink_to("/nonexistent/x")
+        case "pipe":
+            os.mkfifo(path)
+        case "socket":
+            with socket.socket(socket.AF_UNIX) as held:
+                held.bind(name)
+        case _:
+            with path.open("wb") as file:
+                file.truncate(1 << 30)
+    arguments = ["--baseline", name] if name == "base.json" else []
+
+    done = lint(*arguments, files={"a.yaml": deployment("quiet", request="1", limit="1")})
+
+    assert done.code == (0 if name == ".gitignore" else 2)
+    assert SECRET not in done.out + done.err
+    lines = [line for line in done.err.splitlines() if name in line]
+    assert len(lines) == 1
+
+
+def test_a_configuration_of_strangers_is_left_unread(lint: Lint) -> None:
+    files = {"a.yaml": BAD, FILE: "rules: {request-exceeds-limit: {enabled: false}}"}
+    assert lint(files=files).code == 0
+    assert lint("--no-config").code == 1
+    done = lint("--no-config", "--config", FILE)
+    assert (done.code, "give one of them" in done.err) == (2, True)
+
+
+def test_what_strangers_leave_out_is_shown_all_the_same(lint: Lint) -> None:
+    comment = "# quota-advisor: ignore[request-exceeds-limit] trust me\n"
+    files = {"a.yaml": comment + BAD, "b.yaml": deployment("b")}
+    files[FILE] = "suppress: [{rule: request-exceeds-limit, subject: b, reason: trust me}]"
+    assert lint(files=files).code == 0
+    done = lint("--ignore-suppressions")
+    assert [line.split(":")[0] for line in done.lines] == ["a.yaml", "b.yaml"]
+    assert "unused-suppression" not in done.out
+
+
+def test_what_the_configuration_leaves_out_in_vain_is_told(lint: Lint) -> None:
+    text = """
+suppress:
+- {rule: request-exceeds-limit, subject: legacy, reason: soon}
+- {rule: request-exceeds-limit, subject: gone, reason: soon}
+- {rule: throttled-often, reason: seen on hosts only}
+"""
+    done = lint(files={"a.yaml": deployment("legacy"), "b.yaml": BAD, FILE: text})
+    told = [line for line in done.err.splitlines() if "leaves nothing out" in line]
+    assert told == [f"note: {FILE}:4: leaves nothing out: request-exceeds-limit of gone"]
+    # Of a part of the files nothing can be said.
+    assert "leaves nothing out" not in lint("a.yaml").err
