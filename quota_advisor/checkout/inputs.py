@@ -240,7 +240,9 @@ class _Search:
 
     def _kind_of(self, name: str) -> FileKind | None:
         try:
-            with open(name, "rb") as file:  # noqa: PTH123 - as above
+            # Without blocking: by now it may be a named pipe.
+            descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            with os.fdopen(descriptor, "rb") as file:
                 return kind_by_content(file.read(65536))
         except OSError as error:
             self._problem(name, reason(error))

@@ -341,8 +341,8 @@ def killed(target: Path, how: signal.Signals) -> Iterator[str]:
         yield target.read_text()
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_a_kill_in_the_middle_leaves_the_old_or_the_new_and_nothing_else(
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_an_end_in_the_middle_leaves_the_old_or_the_new_and_nothing_else(
     here: Path, how: signal.Signals
 ) -> None:
     (here / "out").mkdir()
@@ -351,3 +351,14 @@ def test_a_kill_in_the_middle_leaves_the_old_or_the_new_and_nothing_else(
     for content in killed(target, how):
         assert content in ("a" * 300_000, "b" * 300_000)
         assert [path.name for path in target.parent.iterdir()] == ["report"]
+
+
+def test_a_kill_in_the_middle_leaves_the_old_or_the_new(here: Path) -> None:
+    """Only between two calls of the kernel has the new file another name, and it is whole then."""
+    (here / "out").mkdir()
+    target = here / "out/report"
+    target.write_text("a" * 300_000)
+    for content in killed(target, signal.SIGKILL):
+        assert content in ("a" * 300_000, "b" * 300_000)
+        for path in target.parent.iterdir():
+            assert path.stat().st_size == 300_000
