@@ -10,6 +10,7 @@ import click
 
 import quota_advisor
 from quota_advisor.audit.host import audit_host, judge_snapshot
+from quota_advisor.audit.redact import without_secrets
 from quota_advisor.cli.options import Number, Output, output_options
 from quota_advisor.cli.output import check_outputs, exit_code, load_rules, show
 from quota_advisor.cli.streams import is_terminal, say
@@ -58,7 +59,7 @@ def command() -> None:
 @click.option(
     "--save",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write all facts to this file, for audit snapshot.",
+    help="Write the facts to this file, for audit snapshot; without values that may be secret.",
 )
 @output_options
 def host(  # noqa: PLR0913 - one parameter an option
@@ -91,7 +92,7 @@ def host(  # noqa: PLR0913 - one parameter an option
         on_progress=_progress if is_terminal(sys.stderr) else None,
     )
     if save is not None and report.host is not None:
-        text = dump_snapshot(report.host.facts, quota_advisor.__version__)
+        text = dump_snapshot(without_secrets(report.host.facts), quota_advisor.__version__)
         write_file(save, text, private=True)
     show(report, output)
     return exit_code(report, output, rulebook.config)

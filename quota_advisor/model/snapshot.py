@@ -35,7 +35,7 @@ class Snapshot(pydantic.BaseModel):
 
 
 def dump_snapshot(facts: HostFacts, version: str) -> str:
-    """Return the text of a snapshot file."""
+    """Return the text of a snapshot file; :mod:`quota_advisor.audit.redact` goes before."""
     snapshot = Snapshot(format=FORMAT, made_by=version, facts=facts)
     return json.dumps(snapshot.model_dump(mode="json"), indent=1) + "\n"
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from quota_advisor.audit.judge import judge
+from quota_advisor.audit.redact import without_secrets
 from quota_advisor.errors import SnapshotError
 from quota_advisor.model.host import HostFacts
 from quota_advisor.model.report import Results
@@ -42,6 +43,13 @@ def cases() -> list[str]:
     rules = [id_ for id_, (subject, _) in CHECKS.items() if subject in (Host, Workload)]
     paths = (path for rule in rules for path in TREE.glob(f"{rule}/*{FACTS}"))
     return sorted(f"{path.parent.name}/{path.name.removesuffix(FACTS)}" for path in paths)
+
+
+@pytest.mark.parametrize("case", cases())
+def test_what_leaves_the_machine_is_judged_as_what_is_on_it(case: str, tmp_path: Path) -> None:
+    facts = facts_of(case, tmp_path)
+    again = load_snapshot(stored(without_secrets(facts), tmp_path))
+    assert judged(again) == judged(facts)
 
 
 @pytest.mark.parametrize("case", cases())
