@@ -1,6 +1,28 @@
-"""Run the command line as ``python -m quota_advisor``."""
+"""Start the command line: the console script, and ``python -m quota_advisor``.
 
-from quota_advisor.cli import main
+Next to nothing is imported before an interruption is caught.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import NoReturn
+
+INTERRUPTED = 130
+
+
+def main() -> NoReturn:
+    """Run the command line and end the process with its exit code."""
+    try:
+        from quota_advisor.cli import main as run  # noqa: PLC0415 - it takes a while
+
+        run()
+    except KeyboardInterrupt:
+        with suppress(OSError):
+            os.write(2, b"quota-advisor: interrupted\n")
+        os._exit(INTERRUPTED)
+
 
 if __name__ == "__main__":
     main()

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import click
 
 import quota_advisor
-from quota_advisor.cli.streams import drop_output, leave, say
+from quota_advisor.cli.streams import STREAM_ERRORS, drop_output, leave, note_closed_output, say
 from quota_advisor.errors import QuotaAdvisorError
 
 EXIT_CLEAN, EXIT_FINDINGS, EXIT_USAGE, EXIT_BLIND = 0, 1, 2, 3
@@ -79,6 +79,7 @@ def main() -> NoReturn:
 
 def run(arguments: list[str]) -> int:
     """Run the command line and return its exit code; every error becomes one line."""
+    note_closed_output()
     try:
         result: Any = cli.main(arguments, prog_name="quota-advisor", standalone_mode=False)
         if sys.stdout is not None:
@@ -93,21 +94,32 @@ def run(arguments: list[str]) -> int:
     except QuotaAdvisorError as error:
         _say(str(error))
         return error.exit_code
-    except BrokenPipeError:
-        # The reader went away.
-        drop_output()
-        return EXIT_BLIND
-    except Exception as error:  # noqa: BLE001 - a traceback helps nobody who runs this
-        _say(f"defect in quota-advisor, please report: {_origin(error)}")
-        return EXIT_BLIND
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a traceback helps nobody who runs this
+        return _failed(error)
     return result if isinstance(result, int) else EXIT_CLEAN
+
+
+def _failed(error: Exception | SystemExit) -> int:
+    """Say what nobody else caught, and return the exit code."""
+    if isinstance(error.__context__, KeyboardInterrupt):
+        return EXIT_INTERRUPTED
+    if isinstance(error, BrokenPipeError | SystemExit):
+        # The reader went away; click ends the program with 1 then, which means findings here.
+        drop_output()
+    elif isinstance(error, OSError) and error.filename is None and error.errno in STREAM_ERRORS:
+        # click prints help by itself; what fails for a file says its name.
+        drop_output()
+        _say(f"standard output cannot be written: {(error.strerror or '').lower()}")
+    else:
+        _say(f"defect in quota-advisor, please report: {_origin(error)}")
+    return EXIT_BLIND
 
 
 def _say(text: str) -> None:
     say(f"quota-advisor: {text}")
 
 
-def _origin(error: Exception) -> str:
+def _origin(error: BaseException) -> str:
     """Return an unexpected error with the innermost place it comes from."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:

@@ -135,10 +135,14 @@ def _list_profiles() -> int:
 
     from quota_advisor.probe import find_profile, profile_names  # noqa: PLC0415
 
+    lines: list[str] = []
     for profile in map(find_profile, profile_names()):
-        click.echo(f"{profile.name:<12}{profile.title}")
         text = " ".join(profile.description.split())
-        click.echo(textwrap.indent(textwrap.fill(text, 84), " " * 12))
+        lines += (
+            f"{profile.name:<12}{profile.title}",
+            textwrap.indent(textwrap.fill(text, 84), " " * 12),
+        )
+    write_report("\n".join([*lines, ""]))
     return 0
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import atexit
+import errno
+import io
 import os
 import sys
 from contextlib import suppress
@@ -11,6 +13,23 @@ from typing import NoReturn, TextIO
 import click
 
 from quota_advisor.errors import CollectError
+
+STREAM_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF, errno.EFBIG)
+"""What writing to a stream ends with when it takes no more."""
+
+
+class _Closed(io.TextIOBase):
+    """Stands for standard output where there is none, so that nobody takes silence for success."""
+
+    def write(self, text: str, /) -> int:  # noqa: ARG002 - as inherited
+        """Refuse."""
+        raise OSError(errno.EBADF, "It is closed")
+
+
+def note_closed_output() -> None:
+    """Have whoever writes to standard output told if it was closed from the start."""
+    if sys.stdout is None:
+        sys.stdout = _Closed()
 
 
 def say(text: str, *, nl: bool = True) -> None:
@@ -38,7 +57,7 @@ def write_bytes(data: bytes) -> None:
         CollectError: There is no standard output, or it takes no more.
         BrokenPipeError: The reader went away.
     """
-    if sys.stdout is None:
+    if isinstance(sys.stdout, _Closed):
         raise CollectError("the report cannot be written: standard output is closed")
     try:
         click.echo(data, nl=False)
@@ -53,7 +72,9 @@ def write_bytes(data: bytes) -> None:
 
 def drop_output() -> None:
     """Let what is still buffered vanish. Python would complain when it closes the stream."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    # Where it was closed from the start there is nothing to drop.
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def leave(code: int) -> NoReturn:
