@@ -275,11 +275,15 @@ class _Search:
             folders = []
             for entry in self._entries(top):
                 path = entry.name if top == "." else os.path.join(top, entry.name)  # noqa: PTH118
-                if self._wanted(entry, path, ignored):
-                    if entry.is_dir(follow_symlinks=False):
-                        folders.append(path)
-                    else:
-                        self._add_entry(entry, path)
+                # By now it may be gone, or something else.
+                try:
+                    if self._wanted(entry, path, ignored):
+                        if entry.is_dir(follow_symlinks=False):
+                            folders.append(path)
+                        else:
+                            self._add_entry(entry, path)
+                except OSError as error:
+                    self._problem(path, reason(error))
             waiting += reversed(folders)
         for file, why in ignored.unread:
             self.found.notes.append(f"{shown(os.path.relpath(file))}: passed over: {why}")
