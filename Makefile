@@ -39,8 +39,10 @@ generate: $(READY) ## write the generated files
 test: $(READY) native ## run every test that this machine can run
 	@$(BIN)/python -m pytest --durations=25
 
-check-long: $(READY) ## what takes too long for each change: the newest Python
+check-long: $(READY) ## what takes too long for each change: the newest Python, 10^6 inputs a reader
 	@tools/newest-python
+	@$(BIN)/python tools/fuzz.py --inputs 1000000
+	@KILLS=200 GLOB_PATTERNS=20000 $(BIN)/python -m pytest -q tests/files tests/checkout/test_globs.py
 
 native: $(READY) ## build the native library and run its unit tests
 	@tools/native-tests build/native
@@ -57,8 +59,9 @@ generated: $(READY) ## fail if a generated file is not current
 wheel: ## build the wheel, install it elsewhere, run every command there
 	@tools/wheel-outside-checkout
 
-fuzz: ## the reader of manifests against made-up files, for FUZZ_SECONDS (60)
+fuzz: $(READY) ## all readers against made-up files, in C for FUZZ_SECONDS (60), in Python as long
 	@native/fuzz build/fuzz
+	@$(BIN)/python tools/fuzz.py --seconds $${FUZZ_SECONDS:-60}
 
 native-check: ## gcc and clang, warnings as errors, sanitizers
 	@native/check
