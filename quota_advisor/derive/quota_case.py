@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from quota_advisor.derive.thread_counts import Kind
-from quota_advisor.model.cgroup import CounterWindow
 from quota_advisor.model.finding import Subject
 from quota_advisor.model.limit import Bandwidth, Missing
 from quota_advisor.model.source import Location, Source
@@ -127,7 +126,11 @@ class QuotaCase:
         """Threads that it has to feed: those that run, or numbers that are written down."""
         return ()
 
-    @property
-    def counters(self) -> CounterWindow | Missing | None:
-        """What the kernel counted; None where nothing runs yet."""
+    def throttled_at_least(self, bar_ratio: float) -> float | Missing | None:
+        """Return the lower bound of the throttled share of periods; None where nothing runs yet.
+
+        Args:
+            bar_ratio: What it is held against.
+        """
+        del bar_ratio
         return None

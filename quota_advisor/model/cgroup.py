@@ -9,6 +9,9 @@ from typing import Literal
 from quota_advisor.model.limit import CpuLimit, Missing
 from quota_advisor.model.source import Source
 
+_INT_SPAN = 1 << 32
+"""The kernel's int counters wrap within this."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CpuCounters:
@@ -46,6 +49,31 @@ class CpuCounters:
         """Share of the periods since the group was created that ended throttled, 0 to 1."""
         return _share_of_periods(self.nr_throttled, self.nr_periods)
 
+    @property
+    def since_creation(self) -> CounterWindow:
+        """The totals in the form of a window.
+
+        A count that wrapped to a negative number is shown as the positive one that it stands for.
+        More throttled periods than periods means that the latter went round once more: nothing is
+        told.
+        """
+        periods, throttled = _unsigned(self.nr_periods), _unsigned(self.nr_throttled)
+        if isinstance(periods, int) and isinstance(throttled, int) and throttled > periods:
+            periods = throttled = Missing(reason="the counters have wrapped; use a window")
+        return CounterWindow(
+            basis=Basis.LIFETIME,
+            elapsed_usec=Missing(reason="the kernel does not tell when the cgroup was created"),
+            usage_usec=self.usage_usec,
+            periods=periods,
+            throttled_periods=throttled,
+            throttled_usec=self.throttled_usec,
+            burst_periods=_unsigned(self.nr_bursts),
+            burst_usec=self.burst_usec,
+            local_throttled_usec=self.local_throttled_usec,
+            pressure_some_usec=self.pressure_some_usec,
+            pressure_full_usec=self.pressure_full_usec,
+        )
+
 
 class Basis(StrEnum):
     """What a difference of counters spans."""
@@ -62,6 +90,9 @@ class CounterWindow:
         basis: Two readings, or the totals.
         elapsed_usec: Wall time between the readings; missing for totals.
         usage_usec … pressure_full_usec: As in :class:`CpuCounters`, as differences.
+        throttled_correlation_ratio: Correlation of each period's being throttled with that of the
+            period before it, 0 to 1: throttled periods come in runs. 0 where all periods were
+            alike, and where only totals are known.
     """
 
     basis: Basis
@@ -75,6 +106,7 @@ class CounterWindow:
     local_throttled_usec: int | Missing
     pressure_some_usec: int | Missing
     pressure_full_usec: int | Missing
+    throttled_correlation_ratio: float = 0.0
 
     @property
     def throttled_ratio(self) -> float | Missing:
@@ -93,6 +125,10 @@ def _share_of_periods(throttled: int | Missing, periods: int | Missing) -> float
     if periods < 0 or not 0 <= throttled <= periods:
         return Missing(reason="the kernel's counters of periods have wrapped")
     return throttled / periods
+
+
+def _unsigned(value: int | Missing) -> int | Missing:
+    return value if isinstance(value, Missing) else value % _INT_SPAN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

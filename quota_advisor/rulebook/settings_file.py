@@ -28,6 +28,11 @@ Reason = Annotated[str, pydantic.StringConstraints(strip_whitespace=True, min_le
 Threshold = Annotated[float, pydantic.Field(strict=True, ge=0, allow_inf_nan=False)]
 Pattern = Annotated[str, pydantic.StringConstraints(strict=True, min_length=1)]
 
+REMOVED_OPTIONS = {
+    "min_periods": "it is gone: the fewer periods, the lower is the bound that is judged",
+}
+"""Options of rules that there were once, with what to do without them."""
+
 
 MAX_PATTERNS = 2_000
 """In one list, each held against each file; more is refused, as in a ``.gitignore``."""
@@ -213,7 +218,11 @@ def _check_rules(
         options = catalog[id_].options
         for name in settings.options:
             if name not in options:
-                hint = did_you_mean(name, options) or f"it has {', '.join(options) or 'none'}"
+                hint = (
+                    REMOVED_OPTIONS.get(name)
+                    or did_you_mean(name, options)
+                    or f"it has {', '.join(options) or 'none'}"
+                )
                 text = f"{'.'.join(map(str, place))}: no option {name!r}"
                 where = written.line_of((*place, "options", name))
                 raise ConfigError(f"{path}:{where}: {text}", hint=hint)

@@ -52,7 +52,7 @@ def test_a_finding_says_what_it_is_about_and_what_to_do(audit: Audit, capsys: Ca
         "end_column": 14,
     }
     ratio = finding["evidence"][0]
-    assert ratio["value"] == pytest.approx(0.6617, abs=1e-4)
+    assert ratio["value"] == pytest.approx(0.6599, abs=1e-4)
     assert ratio["threshold"] == 0.25
     assert "nr_throttled 121957" in ratio["source"]["raw"]
     assert "window" in finding["recommendation"]["summary"]

@@ -35,7 +35,7 @@ def test_a_unit_without_a_quota_has_nothing_to_tell() -> None:
 
 def test_no_machine_is_known() -> None:
     case = PlannedQuota(unit("web.service", "CPUQuota=50%"), ())
-    assert (case.cpus, case.counters, case.limit_source) == (None, None, None)
+    assert (case.cpus, case.throttled_at_least(0.05), case.limit_source) == (None, None, None)
 
 
 def test_a_period_is_told_as_it_is_asked_for() -> None:

@@ -35,7 +35,7 @@ fail-on: error
 rules:
   throttled-often:
     severity: info
-    options: {warning_ratio: 0.1, min_periods: 100}
+    options: {warning_ratio: 0.1, error_ratio: 0.5}
   uniform-quota: {enabled: false}
 suppress:
   - {rule: quota-below-peak, subject: "batch-*", reason: capped on purpose}
@@ -43,7 +43,7 @@ suppress:
     )
     assert config.fail_on == "error"
     assert config.rules["throttled-often"].severity is Severity.INFO
-    assert config.rules["throttled-often"].options == {"warning_ratio": 0.1, "min_periods": 100}
+    assert config.rules["throttled-often"].options == {"warning_ratio": 0.1, "error_ratio": 0.5}
     assert not config.rules["uniform-quota"].enabled
     entry = config.suppress[0]
     assert (entry.rule, entry.subject) == ("quota-below-peak", "batch-*")
@@ -345,3 +345,9 @@ def test_aliases_count_for_what_they_stand_for(tmp_path: Path, text: str) -> Non
         assert tracemalloc.get_traced_memory()[1] < 50_000_000
     finally:
         tracemalloc.stop()
+
+
+def test_an_option_that_is_gone_says_why(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no option 'min_periods'") as caught:
+        load(tmp_path, "rules: {throttled-often: {options: {min_periods: 100}}}")
+    assert "the bound that is judged" in str(caught.value.hint)

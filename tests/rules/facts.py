@@ -93,6 +93,8 @@ class NodeCase(_Short):
     irqs: tuple[IrqCase, ...] = ()
     rt_runtime_usec: Literal["unlimited"] | Number = 950_000
     steal_ratio: Ratio = 0.0
+    busy_ratio: Ratio = 0.2
+    cpu_some_ratio: Ratio = NOT_GIVEN
     io_some_ratio: Ratio = NOT_GIVEN
     memory_some_ratio: Ratio = NOT_GIVEN
 
@@ -113,6 +115,15 @@ class WindowCase(_Short):
     throttled_usec: Number = NOT_GIVEN
     local_throttled_usec: Number = NOT_GIVEN
     pressure_full_usec: Number = NOT_GIVEN
+    throttled_correlation_ratio: float = 0.0
+
+
+class TotalsCase(_Short):
+    """Counters since the group was created; those left out are missing."""
+
+    periods: Number = NOT_GIVEN
+    throttled_periods: Number = NOT_GIVEN
+    throttled_usec: Number = NOT_GIVEN
 
 
 class DemandCase(_Short):
@@ -140,6 +151,7 @@ class CgroupCase(_Short):
     processes: Number = 0
     threads: Number = 0
     window: WindowCase | Missing = NOT_GIVEN
+    totals: TotalsCase = TotalsCase()
     demand: DemandCase | Missing = NOT_GIVEN
     container: ContainerCase | None = None
 
@@ -230,8 +242,8 @@ def _node(case: NodeCase) -> NodeFacts:
         else case.rt_runtime_usec,
         rt_period_usec=1_000_000,
         steal_ratio=case.steal_ratio,
-        busy_ratio=0.2,
-        cpu_pressure=NOT_GIVEN,
+        busy_ratio=case.busy_ratio,
+        cpu_pressure=_share(case.cpu_some_ratio),
         io_pressure=_share(case.io_some_ratio),
         memory_pressure=_share(case.memory_some_ratio),
         sources=(
@@ -278,7 +290,7 @@ def _cgroup(path: str, case: CgroupCase) -> CgroupFacts:
         processes=case.processes,
         threads=case.threads,
         commands=(),
-        totals=CpuCounters(read_at_usec=0, **dict.fromkeys(_COUNTERS, NOT_GIVEN)),
+        totals=_totals(case.totals),
         window=_window(case.window),
         demand=_demand(case.demand),
         container=_container(case.container),
@@ -297,6 +309,15 @@ _COUNTERS = (
     "pressure_some_usec",
     "pressure_full_usec",
 )
+
+
+def _totals(case: TotalsCase) -> CpuCounters:
+    given = {
+        "nr_periods": case.periods,
+        "nr_throttled": case.throttled_periods,
+        "throttled_usec": case.throttled_usec,
+    }
+    return CpuCounters(read_at_usec=0, **{**dict.fromkeys(_COUNTERS, NOT_GIVEN), **given})
 
 
 def _limit(text: str | Missing) -> CpuLimit:
@@ -321,6 +342,7 @@ def _window(case: WindowCase | Missing) -> CounterWindow | Missing:
         local_throttled_usec=case.local_throttled_usec,
         pressure_some_usec=NOT_GIVEN,
         pressure_full_usec=case.pressure_full_usec,
+        throttled_correlation_ratio=case.throttled_correlation_ratio,
     )
 
 

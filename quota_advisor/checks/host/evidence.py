@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from quota_advisor.derive.host.throttling import Throttling
 from quota_advisor.model.advice import Advice, Decision
 from quota_advisor.model.cgroup import CgroupFacts, CounterWindow
 from quota_advisor.model.finding import Evidence, Recommendation
@@ -12,6 +13,9 @@ from quota_advisor.model.workload import Workload
 
 RULED_OUT_BELOW_RATIO = 0.05
 """Steal and pressure below this share of the time do not explain a slow service."""
+
+BUSY_RATIO = 0.9
+"""From this share of the time on there is no idle CPU to run on: then the machine is full."""
 
 
 def counter_source(group: CgroupFacts | Missing) -> Source | None:
@@ -36,11 +40,11 @@ def limit_source(group: CgroupFacts | Missing) -> Source | None:
     return None if isinstance(group, Missing) else group.limit_source
 
 
-def ratio_evidence(workload: Workload, ratio: float, threshold: float) -> Evidence:
-    """Return the throttled share of periods as evidence."""
+def bound_evidence(workload: Workload, found: Throttling, threshold: float) -> Evidence:
+    """Return what the throttled share of periods is at least, as evidence."""
     return Evidence(
-        label="throttled periods as a share of periods",
-        value=ratio,
+        label="throttled share of periods, at least (95 % certain)",
+        value=found.bound_ratio,
         unit="ratio",
         threshold=threshold,
         source=counter_source(workload.cgroup),
@@ -67,6 +71,8 @@ def throttle_evidence(workload: Workload, window: CounterWindow) -> tuple[Eviden
 def ruled_out(node: NodeFacts) -> tuple[Evidence, ...]:
     """Return the other causes of a slow service that were looked at, with what was seen."""
     return (
+        _share("busy CPUs", node.busy_ratio, BUSY_RATIO),
+        *_cpu_pressure(node),
         _share("CPU steal", node.steal_ratio),
         _pressure("I/O pressure", node.io_pressure),
         _pressure("memory pressure", node.memory_pressure),
@@ -77,10 +83,23 @@ def _pressure(label: str, share: PressureShare | Missing) -> Evidence:
     return _share(label, share if isinstance(share, Missing) else share.some_ratio)
 
 
-def _share(label: str, ratio: float | Missing) -> Evidence:
+def _cpu_pressure(node: NodeFacts) -> tuple[Evidence, ...]:
+    """Return CPU pressure where there are no idle CPUs, or where nobody knows.
+
+    A throttled task counts as one that waits for a CPU: while CPUs idle, the pressure is the
+    quota's own doing.
+    """
+    if isinstance(node.busy_ratio, float) and node.busy_ratio < BUSY_RATIO:
+        return ()
+    return (_pressure("CPU pressure", node.cpu_pressure),)
+
+
+def _share(
+    label: str, ratio: float | Missing, threshold: float = RULED_OUT_BELOW_RATIO
+) -> Evidence:
     if isinstance(ratio, Missing):
         return Evidence(label=label, value=f"not measured ({ratio.reason})")
-    return Evidence(label=label, value=ratio, unit="ratio", threshold=RULED_OUT_BELOW_RATIO)
+    return Evidence(label=label, value=ratio, unit="ratio", threshold=threshold)
 
 
 def quota_advice(advice: Advice, otherwise: str) -> Recommendation:

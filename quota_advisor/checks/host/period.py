@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from quota_advisor.checks.evidence import limit_evidence, ratio_of_enough
-from quota_advisor.checks.host.evidence import limit_source, ratio_evidence
+from quota_advisor.checks.evidence import limit_evidence
+from quota_advisor.checks.host.evidence import bound_evidence, limit_source
 from quota_advisor.derive.host.running_quota import kernel_scaling, period_location, quota_location
-from quota_advisor.derive.host.throttling import binding_limit
+from quota_advisor.derive.host.throttling import binding_limit, throttling
 from quota_advisor.model.finding import Evidence, Recommendation
 from quota_advisor.model.limit import (
     DEFAULT_PERIOD_USEC,
@@ -61,11 +61,11 @@ def period_below_tick(workload: Workload, _rule: Rule) -> Verdicts:
 @check(Workload)
 def burst_eligible(workload: Workload, rule: Rule) -> Verdicts:
     """Find a throttled workload whose mean leaves quota unused: burst would carry it over."""
-    limit, group, window = binding_limit(workload), workload.cgroup, workload.counters
-    if limit is None or isinstance(group, Missing) or isinstance(window, Missing):
+    limit, group, bar = binding_limit(workload), workload.cgroup, rule.option("min_throttled_ratio")
+    if limit is None or isinstance(group, Missing):
         return
-    ratio = ratio_of_enough(window, rule)
-    if isinstance(ratio, Missing) or ratio <= rule.option("min_throttled_ratio"):
+    found = throttling(group, bar)
+    if isinstance(found, Missing) or found.bound_ratio <= bar:
         return
     if isinstance(group.burst_usec, Missing) or isinstance(group.demand, Missing):
         unread = next(f for f in (group.burst_usec, group.demand) if isinstance(f, Missing))
@@ -76,11 +76,11 @@ def burst_eligible(workload: Workload, rule: Rule) -> Verdicts:
         return
     yield Hit(
         message=(
-            f"throttled in {format_ratio(ratio)} of its periods although its mean use is only"
+            f"throttled in {format_ratio(found.ratio)} of its periods although its mean use is only"
             f" {format_ratio(mean_ratio)} of the quota: unused quota could be saved for bursts"
         ),
         evidence=(
-            ratio_evidence(workload, ratio, rule.option("min_throttled_ratio")),
+            bound_evidence(workload, found, bar),
             Evidence(
                 label="mean use as a share of the quota",
                 value=mean_ratio,

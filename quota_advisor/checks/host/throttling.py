@@ -4,63 +4,64 @@ from __future__ import annotations
 
 import posixpath
 
-from quota_advisor.checks.evidence import degree, limit_evidence, over, ratio_of_enough
+from quota_advisor.checks.evidence import degree, limit_evidence, over
 from quota_advisor.checks.host.evidence import (
+    bound_evidence,
     counter_source,
     limit_source,
     pressure_source,
     quota_advice,
-    ratio_evidence,
     ruled_out,
     throttle_evidence,
 )
 from quota_advisor.derive.host.running_quota import quota_location
 from quota_advisor.derive.host.throttling import (
-    active_usec,
+    Stall,
     binding_limit,
     is_leaf,
     most_throttled,
-    share_held_above,
-    stalled_usec,
+    stalled_by_quota,
+    stalled_from_above,
+    throttling,
 )
 from quota_advisor.model.cgroup import CounterWindow
-from quota_advisor.model.finding import Evidence, Recommendation
+from quota_advisor.model.finding import Evidence, Recommendation, Severity
 from quota_advisor.model.limit import Bandwidth, Missing
 from quota_advisor.model.workload import AdvisedWorkload, Workload
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Skip, Verdicts, check
 from quota_advisor.units import format_ratio, format_usec
 
+_STALLED = "share of wall time stalled by the quota, at least (95 % certain)"
+_HELD_BACK = "share of wall time held back by an ancestor, at least (95 % certain)"
+
 
 @check(AdvisedWorkload)
 def throttled_often(advised: AdvisedWorkload, rule: Rule) -> Verdicts:
     """Judge the share of active periods that ended with the group throttled."""
     workload, advice = advised
-    limit, window = binding_limit(workload), workload.counters
+    limit = binding_limit(workload)
     if limit is None:
         return
-    if isinstance(window, Missing):
-        yield Skip(window.reason)
-        return
-    ratio = ratio_of_enough(window, rule)
-    if isinstance(ratio, Missing):
-        yield Skip(ratio.reason)
-        return
     error_ratio, warning_ratio = rule.option("error_ratio"), rule.option("warning_ratio")
-    severity = degree(ratio, warning_ratio, error_ratio)
+    found = throttling(workload.cgroup, warning_ratio)
+    if isinstance(found, Missing):
+        yield Skip(found.reason)
+        return
+    severity = degree(found.bound_ratio, warning_ratio, error_ratio)
     if severity is None:
         return
-    bar = error_ratio if ratio > error_ratio else warning_ratio
+    window, bar = found.window, error_ratio if severity is Severity.ERROR else warning_ratio
     yield Hit(
         message=(
             f"throttled in {window.throttled_periods} of {window.periods} periods"
-            f" {over(window)}: {format_ratio(ratio)},"
+            f" {over(window)}: {format_ratio(found.ratio)},"
             f" more than {format_ratio(bar)}"
         ),
         severity=severity,
         location=quota_location(workload),
         evidence=(
-            ratio_evidence(workload, ratio, bar),
+            bound_evidence(workload, found, bar),
             limit_evidence(limit, limit_source(workload.cgroup)),
             *throttle_evidence(workload, window),
         ),
@@ -71,39 +72,37 @@ def throttled_often(advised: AdvisedWorkload, rule: Rule) -> Verdicts:
 
 @check(AdvisedWorkload)
 def throttled_time(advised: AdvisedWorkload, rule: Rule) -> Verdicts:
-    """Judge the share of wall time in which the quota stalled the workload.
-
-    Pressure ``full`` is wall time with every task stalled, for whatever reason; throttled time
-    is summed over CPUs. The smaller of the two is what the quota can be blamed for.
-    """
+    """Judge the share of wall time in which the quota stalled the workload."""
     workload, advice = advised
-    limit, window = workload.limit, workload.counters
+    limit = workload.limit
     if not isinstance(limit, Bandwidth):
         return
-    if isinstance(window, Missing):
-        yield Skip(window.reason)
-        return
-    span = active_usec(window, limit)
-    if isinstance(window.throttled_usec, Missing) or isinstance(span, Missing) or span == 0:
-        yield Skip("no throttled time was read")
-        return
-    stalled, by_pressure = stalled_usec(window, window.throttled_usec)
-    ratio = stalled / span
     error_ratio, warning_ratio = rule.option("error_ratio"), rule.option("warning_ratio")
-    severity = degree(ratio, warning_ratio, error_ratio)
+    found = throttling(workload.cgroup, warning_ratio)
+    if isinstance(found, Missing):
+        yield Skip(found.reason)
+        return
+    window = found.window
+    stall = stalled_by_quota(window, limit)
+    if isinstance(stall, Missing):
+        yield Skip(stall.reason)
+        return
+    # How long each stop was is known exactly; how often it comes only as well as the share is.
+    bound = stall.ratio * found.certainty
+    severity = degree(bound, warning_ratio, error_ratio)
     if severity is None:
         return
-    source = pressure_source if by_pressure else counter_source
+    source = pressure_source if stall.is_measured else counter_source
     yield Hit(
-        message=_stall_message(stalled, ratio, window, by_pressure=by_pressure),
+        message=_stall_message(stall, window),
         severity=severity,
         location=quota_location(workload),
         evidence=(
             Evidence(
-                label="stalled share of wall time" if by_pressure else "held-back share",
-                value=ratio,
+                label=_STALLED,
+                value=bound,
                 unit="ratio",
-                threshold=error_ratio if ratio > error_ratio else warning_ratio,
+                threshold=error_ratio if severity is Severity.ERROR else warning_ratio,
                 source=source(workload.cgroup),
             ),
             limit_evidence(limit, limit_source(workload.cgroup)),
@@ -124,31 +123,34 @@ def throttled_by_ancestor(workload: Workload, rule: Rule) -> Verdicts:
     if isinstance(window, Missing):
         yield Skip(window.reason)
         return
-    culprit, ancestor_ratio = most_throttled(above)
-    if culprit is None or not isinstance(culprit.limit, Bandwidth):
+    culprit, found = most_throttled(above)
+    if culprit is None or found is None or not isinstance(culprit.limit, Bandwidth):
         return
-    share = share_held_above(window, culprit)
-    if isinstance(share, Missing):
-        if not window.usage_usec or ancestor_ratio <= rule.option("warning_ratio"):
-            return
-        share = ancestor_ratio
+    stall = stalled_from_above(window, culprit)
+    if isinstance(stall, Missing):
+        yield Skip(stall.reason)
+        return
+    if not stall.is_measured and not window.usage_usec:
+        return
     error_ratio, warning_ratio = rule.option("error_ratio"), rule.option("warning_ratio")
-    severity = degree(share, warning_ratio, error_ratio)
+    bound = stall.ratio * found.certainty
+    severity = degree(bound, warning_ratio, error_ratio)
     if severity is None:
         return
+    at_most = "" if stall.is_measured else "at most "
     yield Hit(
         message=(
-            f"held back by {culprit.path}, whose limit of {culprit.limit.text} was"
-            f" spent in {format_ratio(ancestor_ratio)} of its periods {over(window)};"
-            " the workload's own counters do not show it"
+            f"held back by {culprit.path} for {at_most}{format_ratio(stall.ratio)} of the time:"
+            f" its limit of {culprit.limit.text} was spent in {format_ratio(found.ratio)} of its"
+            f" periods {over(window)}; the workload's own counters do not show it"
         ),
         severity=severity,
         evidence=(
             Evidence(
-                label="time held back by an ancestor, summed over CPUs, as a share of wall time",
-                value=share,
+                label=_HELD_BACK,
+                value=bound,
                 unit="ratio",
-                threshold=error_ratio if share > error_ratio else warning_ratio,
+                threshold=error_ratio if severity is Severity.ERROR else warning_ratio,
                 source=workload.cgroup.source("cpu.stat.local") or counter_source(culprit),
             ),
             limit_evidence(culprit.limit, limit_source(culprit), label="limit of the ancestor"),
@@ -164,40 +166,28 @@ def throttled_by_ancestor(workload: Workload, rule: Rule) -> Verdicts:
 @check(Workload)
 def health_hides_throttling(workload: Workload, rule: Rule) -> Verdicts:
     """Point at a throttled service whose automatic restarts keep every dashboard green."""
-    window = workload.counters
-    if binding_limit(workload) is None or isinstance(window, Missing):
+    if binding_limit(workload) is None or workload.restart in ("", "no"):
         return
-    if workload.restart in ("", "no"):
-        return
-    ratio = ratio_of_enough(window, rule)
-    if isinstance(ratio, Missing) or ratio <= rule.option("min_throttled_ratio"):
+    bar = rule.option("min_throttled_ratio")
+    found = throttling(workload.cgroup, bar)
+    if isinstance(found, Missing) or found.bound_ratio <= bar:
         return
     yield Hit(
         message=(
             f"Restart={workload.restart} and an active unit look healthy while"
-            f" {format_ratio(ratio)} of its periods were throttled {over(window)}"
+            f" {format_ratio(found.ratio)} of its periods were throttled {over(found.window)}"
         ),
         evidence=(
-            ratio_evidence(workload, ratio, rule.option("min_throttled_ratio")),
+            bound_evidence(workload, found, bar),
             Evidence(label="Restart", value=workload.restart),
         ),
     )
 
 
-def _stall_message(
-    stalled_usec: int, ratio: float, window: CounterWindow, *, by_pressure: bool
-) -> str:
-    """Say how long it stood still; a sum over CPUs is no share, it may exceed the time itself."""
-    if by_pressure:
-        return (
-            f"every task stalled for {format_usec(stalled_usec)} {over(window)}:"
-            f" {format_ratio(ratio)} of {_span_text(window)}"
-        )
-    return (
-        f"{format_usec(stalled_usec)} of CPU time held back {over(window)}, summed over CPUs:"
-        f" {format_usec(ratio * 1e6)} in each second of {_span_text(window)}"
-    )
-
-
-def _span_text(window: CounterWindow) -> str:
-    return "wall time" if isinstance(window.elapsed_usec, int) else "the time in which periods ran"
+def _stall_message(stall: Stall, window: CounterWindow) -> str:
+    """Say how long the workload stood still, or at most did."""
+    whole = "wall time" if isinstance(window.elapsed_usec, int) else "the time that periods ran"
+    share = f"{over(window)}: {format_ratio(stall.ratio)} of {whole}"
+    if stall.is_measured:
+        return f"every task stalled for {format_usec(stall.usec)} {share}"
+    return f"held back for at most {format_usec(stall.usec)} {share}"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from quota_advisor.checks.evidence import limit_evidence, ratio_of_enough
+from quota_advisor.checks.evidence import limit_evidence
 from quota_advisor.derive.quota_case import LimitAbove, QuotaCase, Threads
 from quota_advisor.derive.thread_counts import USUAL_PER_CORE, allowed_count
 from quota_advisor.model.finding import Evidence, Recommendation, Related
-from quota_advisor.model.limit import MAX_PERIOD_USEC, MIN_QUOTA_USEC, Bandwidth, Missing
+from quota_advisor.model.limit import MAX_PERIOD_USEC, MIN_QUOTA_USEC, Bandwidth
 from quota_advisor.model.source import Location
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Verdicts, check
@@ -149,12 +149,9 @@ def _effect(above: LimitAbove) -> str:
 
 def _may_matter(case: QuotaCase, rule: Rule) -> bool:
     """Whether threads are or may be held back; nobody can tell before they run."""
-    if case.counters is None:
-        return True
-    if isinstance(case.counters, Missing):
-        return False
-    ratio = ratio_of_enough(case.counters, rule)
-    return isinstance(ratio, float) and ratio > rule.option("min_throttled_ratio")
+    bar = rule.option("min_throttled_ratio")
+    least = case.throttled_at_least(bar)
+    return least is None or (isinstance(least, float) and least > bar)
 
 
 def _allowed(threads: Threads, limit: Bandwidth, rule: Rule) -> float:

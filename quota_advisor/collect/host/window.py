@@ -122,30 +122,6 @@ def count(first: CpuCounters, last: CpuCounters) -> CounterWindow:
     )
 
 
-def lifetime(totals: CpuCounters) -> CounterWindow:
-    """Return the totals since the cgroup was created in the form of a window.
-
-    A count that wrapped to a negative number is shown as the positive one that it stands for. More
-    throttled periods than periods means that the latter went round once more: nothing is told.
-    """
-    periods, throttled = _unsigned(totals.nr_periods), _unsigned(totals.nr_throttled)
-    if isinstance(periods, int) and isinstance(throttled, int) and throttled > periods:
-        periods = throttled = Missing(reason="the counters have wrapped; use a window")
-    return CounterWindow(
-        basis=Basis.LIFETIME,
-        elapsed_usec=Missing(reason="the kernel does not tell when the cgroup was created"),
-        usage_usec=totals.usage_usec,
-        periods=periods,
-        throttled_periods=throttled,
-        throttled_usec=totals.throttled_usec,
-        burst_periods=_unsigned(totals.nr_bursts),
-        burst_usec=totals.burst_usec,
-        local_throttled_usec=totals.local_throttled_usec,
-        pressure_some_usec=totals.pressure_some_usec,
-        pressure_full_usec=totals.pressure_full_usec,
-    )
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Watched:
     """What is known when the window ends."""
@@ -219,7 +195,7 @@ def _facts(tree: CgroupTree, path: str, end: _AtEnd, watched: _Watched) -> Cgrou
 
 def _window(path: str, end: _AtEnd, watched: _Watched) -> CounterWindow | Missing:
     if watched.sampled is None:
-        return lifetime(end.last.counters)
+        return end.last.counters.since_creation
     first = watched.first.get(path)
     if first is None:
         return CREATED
@@ -343,7 +319,3 @@ def _int_rise(name: str, first: int | Missing, last: int | Missing) -> int | Mis
         return rise
     # Half the span in one window is no progress: it is a step back.
     return Missing(reason=f"{name} {_BACKWARDS}: from {first} to {last}")
-
-
-def _unsigned(value: int | Missing) -> int | Missing:
-    return value if isinstance(value, Missing) else value % _INT_SPAN

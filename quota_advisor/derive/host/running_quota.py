@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from quota_advisor.derive.host.throttling import throttling
 from quota_advisor.derive.quota_case import AskedPeriod, AskedQuota, LimitAbove, QuotaCase, Threads
-from quota_advisor.model.cgroup import CounterWindow
 from quota_advisor.model.finding import Subject
 from quota_advisor.model.limit import DEFAULT_PERIOD_USEC, MAX_PERIOD_USEC, Bandwidth, Missing
 from quota_advisor.model.source import Location, Source
@@ -81,10 +81,10 @@ class RunningQuota(QuotaCase):
             return ()
         return (Threads(group.threads),)
 
-    @property
-    def counters(self) -> CounterWindow | Missing:
-        """What the kernel counted over the window."""
-        return self.workload.counters
+    def throttled_at_least(self, bar_ratio: float) -> float | Missing:
+        """Return the lower bound of the throttled share of periods."""
+        found = throttling(self.workload.cgroup, bar_ratio)
+        return found if isinstance(found, Missing) else found.bound_ratio
 
 
 def kernel_scaling(configured: object, live: Bandwidth) -> int | None:

@@ -20,7 +20,7 @@ from quota_advisor.collect.host.cgroup_tree import find_tree
 from quota_advisor.collect.host.demand import Budget, Samples, Trace, censored, measure, trace
 from quota_advisor.collect.host.root import HostRoot
 from quota_advisor.collect.host.sampler import Clock, Schedule
-from quota_advisor.collect.host.window import Observed, count, lifetime, observe
+from quota_advisor.collect.host.window import Observed, count, observe
 from quota_advisor.model.cgroup import Basis, CgroupFacts, CounterWindow, CpuCounters, Demand
 from quota_advisor.model.limit import Bandwidth, Missing
 
@@ -101,7 +101,7 @@ def test_a_difference_is_never_negative(first: int, last: int) -> None:
 
 
 def test_totals_show_wrapped_counts_as_what_they_stand_for() -> None:
-    window = lifetime(replace(ZERO, nr_periods=-(2**31), nr_throttled=7))
+    window = replace(ZERO, nr_periods=-(2**31), nr_throttled=7).since_creation
 
     assert (window.basis, window.periods, window.throttled_periods) == (
         Basis.LIFETIME,
@@ -112,7 +112,7 @@ def test_totals_show_wrapped_counts_as_what_they_stand_for() -> None:
 
 
 def test_totals_that_contradict_each_other_tell_nothing() -> None:
-    window = lifetime(replace(ZERO, nr_periods=5, nr_throttled=70))
+    window = replace(ZERO, nr_periods=5, nr_throttled=70).since_creation
 
     assert isinstance(window.periods, Missing)
     assert isinstance(window.throttled_periods, Missing)
