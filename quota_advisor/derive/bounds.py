@@ -7,7 +7,6 @@ bound by themselves.
 
 from __future__ import annotations
 
-import itertools
 import math
 
 CONFIDENCE = 0.95
@@ -55,18 +54,6 @@ def deflated(hits: float, trials: float, correlation_ratio: float) -> tuple[floa
     rho = min(max(correlation_ratio, 0.0), 0.99)
     factor = (1 + rho) / (1 - rho)
     return hits / factor, trials / factor
-
-
-def lag_one_correlation(outcomes: list[bool]) -> float:
-    """Return the correlation of each outcome with the one before it; 0 where all are alike."""
-    if len(outcomes) < 3:  # noqa: PLR2004 - two pairs are the least that can vary together
-        return 0.0
-    mean = sum(outcomes) / len(outcomes)
-    spread = sum((outcome - mean) ** 2 for outcome in outcomes)
-    if not spread:
-        return 0.0
-    pairs = itertools.pairwise(outcomes)
-    return sum((before - mean) * (after - mean) for before, after in pairs) / spread
 
 
 def _beta_share(a: float, b: float, x: float) -> float:

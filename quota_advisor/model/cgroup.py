@@ -9,6 +9,8 @@ from typing import Literal
 from quota_advisor.model.limit import CpuLimit, Missing
 from quota_advisor.model.source import Source
 
+_NOT_RECORDED = Missing(reason="recorded by an older version")
+
 _INT_SPAN = 1 << 32
 """The kernel's int counters wrap within this."""
 
@@ -135,14 +137,20 @@ def _unsigned(value: int | Missing) -> int | Missing:
 class Demand:
     """CPU use at the scale at which the kernel throttles.
 
+    Sampling windows are weighted by their real length; those far longer than intended are left
+    out, since their average hides the peaks in them.
+
     Attributes:
-        interval_usec: Nominal length of one sampling window.
+        interval_usec: Real length of a sampling window, on average.
         windows: Number of sampling windows.
-        mean_cores: Use over all windows.
-        p95_cores: 95th percentile over the windows.
+        mean_cores: Use over the whole time.
+        p95_cores: 95th percentile over the active windows; over all where none is active.
         max_cores: Highest window.
-        censored_windows: Windows in which a limit held the demand back: throttled time rose,
-            or the use reached the limit. The true demand of those windows is unknown.
+        censored_windows: Windows in which a limit held the demand back, as the kernel counted it.
+            The true demand of those windows is unknown.
+        active_windows: Windows in which the group did more than sleep.
+        burst_cores: The most that a period may have to hold: the highest window, or the work of a
+            short burst that fell into two windows, as if it had come within one.
     """
 
     interval_usec: int
@@ -151,6 +159,24 @@ class Demand:
     p95_cores: float
     max_cores: float
     censored_windows: int
+    active_windows: int | Missing = _NOT_RECORDED
+    burst_cores: float | Missing = _NOT_RECORDED
+
+    @property
+    def watched_usec(self) -> int:
+        """Time that the windows span together."""
+        return self.windows * self.interval_usec
+
+    @property
+    def active_usec(self) -> int:
+        """Time that the active windows span; all of it where an older recording does not tell."""
+        active = self.active_windows
+        return (active if isinstance(active, int) else self.windows) * self.interval_usec
+
+    @property
+    def highest_cores(self) -> float:
+        """The most that a period may have to hold, as far as it was recorded."""
+        return self.burst_cores if isinstance(self.burst_cores, float) else self.max_cores
 
 
 class Engine(StrEnum):

@@ -17,7 +17,7 @@ class Observation:
     Attributes:
         taken_at: Wall-clock time of the last reading, ISO 8601 in UTC.
         window_usec: Wall time between the first and the last reading; 0 judges lifetime totals.
-        interval_usec: Nominal time between two samples of usage.
+        interval_usec: Time between two samples of usage, on average.
         samples: Readings taken.
     """
 

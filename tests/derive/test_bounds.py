@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quota_advisor.derive.bounds import deflated, lag_one_correlation, lower_bound_ratio
+from quota_advisor.derive.bounds import deflated, lower_bound_ratio
 
 
 def tail(hits: int, trials: int, ratio: float) -> float:
@@ -52,11 +52,3 @@ def test_lifetimes_of_years_are_no_matter(trials: int) -> None:
 def test_runs_say_less_than_their_length() -> None:
     assert deflated(30, 100, 0.5) == pytest.approx((10, 100 / 3))
     assert deflated(30, 100, 0) == deflated(30, 100, -0.4) == (30, 100)
-
-
-def test_correlation_of_outcomes() -> None:
-    runs = [True] * 10 + [False] * 10
-    assert lag_one_correlation(runs) == pytest.approx(0.85)
-    assert lag_one_correlation([True, False] * 10) == pytest.approx(-0.95)
-    assert lag_one_correlation([True] * 10) == 0
-    assert lag_one_correlation([True, False]) == 0

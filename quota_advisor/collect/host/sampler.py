@@ -10,15 +10,22 @@ import errno
 import os
 import resource
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Self
 
 from quota_advisor.collect.host.cgroup_files import GroupLimit
 from quota_advisor.collect.host.cgroup_tree import CpuHierarchy, join, lineage
-from quota_advisor.collect.host.demand import Budget, Samples, Trace, measure, trace
+from quota_advisor.collect.host.demand import (
+    LATE_FACTOR,
+    Above,
+    Samples,
+    correlation_of_runs,
+    measure,
+    trace,
+)
 from quota_advisor.collect.host.root import HostRoot
 from quota_advisor.model.cgroup import Demand
 from quota_advisor.model.limit import Bandwidth, Missing
@@ -80,12 +87,14 @@ class Sampled:
 
     Attributes:
         demand: Demand of each cgroup, or why there is none.
+        correlation: How far the throttled periods of each limited cgroup came in runs.
         samples: Times that all cgroups were read.
-        late: Sampling windows that became longer than twice the interval.
+        late: Sampling windows that became longer than twice the interval, and are left out.
         unopened: Number of cgroups left out because no more files can be open.
     """
 
     demand: Mapping[str, Demand | Missing]
+    correlation: Mapping[str, float]
     samples: int
     late: int
     unopened: int
@@ -137,6 +146,22 @@ class Sampler:
 
     def run(self, schedule: Schedule, on_progress: Progress | None = None) -> Sampled:
         """Sample for the whole window and return what was found."""
+        with _ahead_of_others():
+            samples, late = self._sample(schedule, on_progress)
+        return Sampled(
+            demand=self.demand(schedule.interval_usec),
+            correlation={
+                path: correlation_of_runs(trace(group.samples))
+                for path, group in self._groups.items()
+                if group.own and not group.lost
+            },
+            samples=samples,
+            late=late,
+            unopened=self._unopened,
+        )
+
+    def _sample(self, schedule: Schedule, on_progress: Progress | None) -> tuple[int, int]:
+        """Sample for the whole window; return how often, and how many windows were late."""
         start = previous = self._clock.now_usec()
         self.sweep()
         samples, late = 1, 0
@@ -146,12 +171,11 @@ class Sampler:
             now = self._clock.now_usec()
             self.sweep()
             samples += 1
-            late += now - previous > 2 * schedule.interval_usec
+            late += now - previous > LATE_FACTOR * schedule.interval_usec
             previous = now
             if on_progress is not None:
                 on_progress((now - start) / 1e6, schedule.window_usec / 1e6)
-        demand = self.demand(schedule.interval_usec)
-        return Sampled(demand=demand, samples=samples, late=late, unopened=self._unopened)
+        return samples, late
 
     def sweep(self) -> None:
         """Read every open cgroup once; those that are gone are closed."""
@@ -159,7 +183,7 @@ class Sampler:
         lost = False
         for group in self._open:
             try:
-                used, stalled = group.read()
+                used, stalled, periods, throttled = group.read()
             except (OSError, ValueError) as error:
                 group.lost = _why(error)
                 lost = True
@@ -168,6 +192,9 @@ class Sampler:
             samples.times_nsec.append(clock())
             samples.usage.append(used)
             samples.stalled.append(stalled)
+            if group.own:
+                samples.periods.append(periods)
+                samples.throttled.append(throttled)
         if lost:
             self._drop_lost()
 
@@ -180,10 +207,12 @@ class Sampler:
                 found[path] = Missing(reason=f"lost while it was sampled: {group.lost}")
                 continue
             chain = self._chain(path)
-            # Where the kernel does not tell how ancestors stalled the group, their own counters do.
-            blind = [] if group.sees_ancestors else [p for p in chain if p != path and p in traces]
-            above: list[Trace] = [traces[p] for p in blind]
-            found[path] = measure(traces[path], interval_usec, list(chain.values()), above)
+            above = Above(
+                period_usec=max((limit.period_usec for limit in chain.values()), default=0),
+                traces=[traces[p] for p in chain if p != path and p in traces],
+                is_told=group.sees_ancestors,
+            )
+            found[path] = measure(traces[path], interval_usec, above)
         return found
 
     def _drop_lost(self) -> None:
@@ -204,11 +233,11 @@ class Sampler:
         late = self._clock.now_usec() - due
         return tick == schedule.ticks or late <= schedule.interval_usec / 2
 
-    def _chain(self, path: str) -> dict[str, Budget]:
+    def _chain(self, path: str) -> dict[str, Bandwidth]:
         """Return the limits on the way up, the cgroup's own first."""
         known = ((above, self._limits.get(above)) for above in lineage(path))
         return {
-            above: Budget(limit=found.limit, burst_usec=_number(found.burst_usec))
+            above: found.limit
             for above, found in known
             if found is not None and isinstance(found.limit, Bandwidth)
         }
@@ -256,6 +285,26 @@ class Sampler:
             self._groups[path] = group
 
 
+_Reading = tuple[int, int, int, int]
+"""Time used, time stalled, periods, throttled periods."""
+
+NICENESS = -10
+"""Before ordinary work, behind what is urgent: late samples would hide the peaks."""
+
+
+@contextmanager
+def _ahead_of_others() -> Iterator[None]:
+    """Go before other programs for a while, where that is allowed; niceness is the thread's own."""
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    try:
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, 0, min(before, NICENESS))
+        yield
+    finally:
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, 0, before)
+
+
 class _OpenFiles:
     """The open files of one cgroup and what was read from them."""
 
@@ -266,9 +315,9 @@ class _OpenFiles:
         self.samples = Samples(nsec_per_unit=self.nsec_per_unit)
         self.lost = ""
         self.sees_ancestors = False
-        self._own = own
+        self.own = own
         self._usage = self._stat = self._local = -1
-        self._last = (-1, 0)
+        self._last: _Reading = (-1, 0, 0, 0)
 
     def start(self) -> None:
         """Take the files into use.
@@ -286,8 +335,10 @@ class _OpenFiles:
         self.sees_ancestors = self._local >= 0
         self.read()
 
-    def read(self) -> tuple[int, int]:
-        """Return time used and time stalled, in the unit of the hierarchy.
+    def read(self) -> _Reading:
+        """Return time used, time stalled, periods and throttled periods of its own limit.
+
+        Times are in the unit of the hierarchy.
 
         Raises:
             OSError: The cgroup is gone.
@@ -305,38 +356,41 @@ class _OpenFiles:
 class _FilesV1(_OpenFiles):
     nsec_per_unit = 1
 
-    def read(self) -> tuple[int, int]:
+    def read(self) -> _Reading:
         used = int(os.pread(self._usage, 32, 0))
-        last, stalled = self._last
         # A group that did not run tells nothing new: a stall is counted when it ends, and what
         # ends it is that the group runs. This halves the cost of limited groups that are idle.
-        if used != last and (self._stat >= 0 or self._local >= 0):
-            stalled = self._stalls()
-            self._last = (used, stalled)
-        return used, stalled
+        if used != self._last[0]:
+            self._last = (used, *self._held())
+        return self._last
 
-    def _stalls(self) -> int:
-        files = (file for file in (self._stat, self._local) if file >= 0)
-        return sum(_number_after(os.pread(f, _STAT_BYTES, 0), b"throttled_time ") for f in files)
+    def _held(self) -> tuple[int, int, int]:
+        stalled = periods = throttled = 0
+        if self._stat >= 0:
+            stat = os.pread(self._stat, _STAT_BYTES, 0)
+            stalled, periods, throttled = _counts(stat, b"throttled_time ")
+        if self._local >= 0:
+            stalled += _number_after(os.pread(self._local, _STAT_BYTES, 0), b"throttled_time ")
+        return stalled, periods, throttled
 
 
 class _FilesV2(_OpenFiles):
     nsec_per_unit = 1000
 
-    def read(self) -> tuple[int, int]:
+    def read(self) -> _Reading:
         stat = os.pread(self._usage, _STAT_BYTES, 0)
         used = _number_after(stat, b"usage_usec ")
-        last, stalled = self._last
-        if used != last and (self._own or self._local >= 0):
-            stalled = self._stalls(stat)
-            self._last = (used, stalled)
-        return used, stalled
+        if used != self._last[0]:
+            self._last = (used, *self._held(stat))
+        return self._last
 
-    def _stalls(self, stat: bytes) -> int:
-        stalled = _number_after(stat, b"throttled_usec ") if self._own else 0
+    def _held(self, stat: bytes) -> tuple[int, int, int]:
+        stalled = periods = throttled = 0
+        if self.own:
+            stalled, periods, throttled = _counts(stat, b"throttled_usec ")
         if self._local >= 0:
             stalled += _number_after(os.pread(self._local, _STAT_BYTES, 0), b"throttled_usec ")
-        return stalled
+        return stalled, periods, throttled
 
 
 def raise_file_limit() -> int:
@@ -356,6 +410,19 @@ def _open_files() -> int:
         return 0
 
 
+def _counts(stat: bytes, time_key: bytes) -> tuple[int, int, int]:
+    """Return throttled time, periods and throttled periods.
+
+    Raises:
+        ValueError: One of them is not there.
+    """
+    return (
+        _number_after(stat, time_key),
+        _number_after(stat, b"nr_periods "),
+        _number_after(stat, b"nr_throttled "),
+    )
+
+
 def _number_after(text: bytes, key: bytes) -> int:
     """Return the number behind a key.
 
@@ -364,10 +431,6 @@ def _number_after(text: bytes, key: bytes) -> int:
     """
     start = text.index(key) + len(key)
     return int(text[start : text.index(b"\n", start)])
-
-
-def _number(value: int | Missing) -> int:
-    return value if isinstance(value, int) else 0
 
 
 def _why(error: OSError | ValueError) -> str:

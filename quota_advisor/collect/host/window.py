@@ -93,7 +93,7 @@ def observe(
     limits = _limits(root, tree)
     with Sampler(root, tree.hierarchy, limits, clock) as sampler:
         sampled = sampler.run(schedule, on_progress)
-    watched = _Watched(first=first, limits=limits, sampled=sampled, interval_usec=interval)
+    watched = _Watched(first=first, limits=limits, sampled=sampled)
     return _finish(root, list_tree(root, tree.hierarchy), watched, clock)
 
 
@@ -129,10 +129,9 @@ class _Watched:
     first: Mapping[str, CounterReading]
     limits: Mapping[str, GroupLimit]
     sampled: Sampled | None
-    interval_usec: int
 
 
-_TOTALS_ONLY = _Watched(first={}, limits={}, sampled=None, interval_usec=0)
+_TOTALS_ONLY = _Watched(first={}, limits={}, sampled=None)
 
 
 def _readings(root: HostRoot, tree: CgroupTree, clock: Clock) -> dict[str, CounterReading]:
@@ -201,7 +200,10 @@ def _window(path: str, end: _AtEnd, watched: _Watched) -> CounterWindow | Missin
         return CREATED
     if not _same(first.identity, end.last.identity):
         return RECREATED
-    window = count(first.counters, end.last.counters)
+    window = replace(
+        count(first.counters, end.last.counters),
+        throttled_correlation_ratio=watched.sampled.correlation.get(path, 0.0),
+    )
     return window if not _limit_changed(path, end.settings, watched) else _without_burst(window)
 
 
@@ -243,11 +245,13 @@ def _observation(
         for path, reading in last.items()
         if path in watched.first
     ]
+    samples = 1 if watched.sampled is None else watched.sampled.samples
+    window_usec = max(spans, default=0)
     return Observation(
         taken_at=taken_at,
-        window_usec=max(spans, default=0),
-        interval_usec=watched.interval_usec,
-        samples=1 if watched.sampled is None else watched.sampled.samples,
+        window_usec=window_usec,
+        interval_usec=round(window_usec / (samples - 1)) if samples > 1 else 0,
+        samples=samples,
     )
 
 
@@ -275,7 +279,7 @@ def _notes(
     if sampled.late:
         yield (
             f"{sampled.late} of {sampled.samples - 1} sampling windows lasted more than twice the "
-            "interval because this machine is busy: peaks in them are averaged"
+            "interval because this machine is busy: they are left out of the peaks"
         )
     if sampled.unopened:
         yield (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import os
 import resource
 import shutil
@@ -17,16 +19,24 @@ from hypothesis import strategies as st
 
 from quota_advisor.collect.host import sampler as sampler_module
 from quota_advisor.collect.host.cgroup_tree import find_tree
-from quota_advisor.collect.host.demand import Budget, Samples, Trace, censored, measure, trace
+from quota_advisor.collect.host.demand import (
+    TOO_LATE,
+    Above,
+    Samples,
+    Trace,
+    censored,
+    correlation_of_runs,
+    measure,
+    trace,
+)
 from quota_advisor.collect.host.root import HostRoot
 from quota_advisor.collect.host.sampler import Clock, Schedule
 from quota_advisor.collect.host.window import Observed, count, observe
 from quota_advisor.model.cgroup import Basis, CgroupFacts, CounterWindow, CpuCounters, Demand
-from quota_advisor.model.limit import Bandwidth, Missing
+from quota_advisor.model.limit import Missing
 
 V2 = "sys/fs/cgroup"
 MSEC = 1_000_000
-HALF = Budget(limit=Bandwidth(quota_usec=50_000, period_usec=100_000), burst_usec=0)
 
 ZERO = CpuCounters(
     read_at_usec=0,
@@ -121,75 +131,155 @@ def test_totals_that_contradict_each_other_tell_nothing() -> None:
 # ---- demand
 
 
+HALF = Above(period_usec=100_000)
+SLOW = Above(period_usec=1_000_000)
+
+
 def windows(*used_msec: int, stalled: tuple[int, ...] = (), each_msec: int = 100) -> Trace:
+    held = stalled or (0,) * len(used_msec)
     return Trace(
         [each_msec * MSEC] * len(used_msec),
         [used * MSEC for used in used_msec],
-        [held * MSEC for held in stalled or (0,) * len(used_msec)],
+        [time * MSEC for time in held],
+        [1] * len(used_msec),
+        [int(time > 0) for time in held],
     )
 
 
-def test_demand_is_taken_by_nearest_rank() -> None:
-    seen = windows(*range(1, 101))
-
-    found = measure(seen, 100_000, [])
-
+def found_in(seen: Trace) -> Demand:
+    found = measure(seen, 100_000, Above())
     assert isinstance(found, Demand)
-    assert (found.p95_cores, found.max_cores, found.windows) == (0.95, 1.0, 100)
-    assert found.mean_cores == pytest.approx(0.505)
-    assert found.censored_windows == 0
+    return found
+
+
+def test_demand_is_taken_by_nearest_rank() -> None:
+    found = found_in(windows(*range(3, 103)))
+
+    assert (found.p95_cores, found.max_cores, found.windows) == (0.97, 1.02, 100)
+    assert found.mean_cores == pytest.approx(0.525)
+    assert (found.active_windows, found.censored_windows) == (100, 0)
+
+
+def test_the_percentile_is_that_of_the_active_windows() -> None:
+    found = found_in(windows(*[1] * 98, 110, 90))
+
+    assert (found.p95_cores, found.active_windows, found.windows) == (1.1, 2, 100)
+
+
+def test_of_a_group_that_only_sleeps_all_windows_count() -> None:
+    found = found_in(windows(*[1] * 99, 0))
+
+    assert (found.p95_cores, found.active_windows) == (0.01, 0)
+
+
+def test_each_window_weighs_what_it_lasted() -> None:
+    elapsed = [190 * MSEC] * 9 + [10 * MSEC] * 4
+    long_and_low = Trace(elapsed, [19 * MSEC] * 9 + [9 * MSEC] * 4, [0] * 13)
+
+    assert found_in(long_and_low).p95_cores == 0.1
+
+
+@pytest.mark.parametrize(("length", "kept"), [(199, 3), (200, 3), (201, 2)])
+def test_a_window_far_too_long_is_left_out_of_the_peaks(length: int, kept: int) -> None:
+    seen = Trace([100 * MSEC, 100 * MSEC, length * MSEC], [50 * MSEC] * 3, [0] * 3)
+
+    found = found_in(seen)
+
+    assert found.windows == kept
+    assert found.mean_cores == pytest.approx(150 / (200 + length))
+
+
+def test_a_machine_too_busy_to_sample_gives_no_demand() -> None:
+    seen = Trace([300 * MSEC] * 3, [90 * MSEC] * 3, [0] * 3)
+
+    assert measure(seen, 100_000, Above()) == Missing(reason=TOO_LATE)
+
+
+@pytest.mark.parametrize(
+    ("used", "burst_cores"),
+    [
+        ((0, 60, 60, 0), 1.2),  # 2 threads × 60 ms, in two windows
+        ((0, 120, 0, 0), 1.2),
+        ((0, 60, 60, 60, 0), 0.6),  # three windows are no burst of one period
+        ((60, 60, 0, 0), 0.6),  # nobody knows what was before
+        ((0, 60, 60, 2), 0.6),  # no silence behind it
+        ((0, 60, 60, 1), 1.2),
+    ],
+)
+def test_a_burst_in_two_windows_may_have_come_within_one(
+    used: tuple[int, ...], burst_cores: float
+) -> None:
+    assert found_in(windows(*used)).burst_cores == burst_cores
 
 
 def test_a_window_in_which_throttled_time_rose_is_censored() -> None:
     seen = windows(20, 20, 20, stalled=(0, 30, 0))
 
-    assert censored(seen, [HALF]) == [False, True, False]
+    assert censored(seen, HALF) == [False, True, False]
 
 
-@pytest.mark.parametrize(("used", "held"), [(48, False), (49, True), (50, True), (80, True)])
-def test_a_window_that_reached_the_limit_is_censored(used: int, held: bool) -> None:  # noqa: FBT001
-    assert censored(windows(used), [HALF]) == [held]
+def test_use_at_the_limit_is_no_sign_of_being_held_back() -> None:
+    assert censored(windows(48, 49, 50, 80), HALF) == [False] * 4
 
 
-def test_the_tightest_limit_on_the_way_up_counts() -> None:
-    parent = Budget(limit=Bandwidth(quota_usec=20_000, period_usec=100_000), burst_usec=0)
+def test_stalled_time_without_a_throttled_period_holds_nobody_back() -> None:
+    seen = replace(windows(20, 20, stalled=(1, 1)), throttled=[0, 0])
 
-    assert censored(windows(25), [HALF, parent]) == [True]
-
-
-def test_burst_is_part_of_the_budget() -> None:
-    generous = replace(HALF, burst_usec=50_000)
-
-    assert censored(windows(80, 98), [generous]) == [False, True]
-
-
-def test_a_quick_burst_in_a_long_period_is_not_censored() -> None:
-    slow = Budget(limit=Bandwidth(quota_usec=200_000, period_usec=1_000_000), burst_usec=0)
-
-    assert censored(windows(100, 0, 0), [slow]) == [False, False, False]
+    assert censored(seen, HALF) == [False, False]
+    told = Above(period_usec=100_000, traces=[windows(20, 20, stalled=(5, 5))], is_told=True)
+    assert censored(seen, told) == [True, True]
 
 
 def test_a_long_stall_covers_the_windows_in_which_the_group_stood_still() -> None:
-    slow = Budget(limit=Bandwidth(quota_usec=200_000, period_usec=1_000_000), burst_usec=0)
     seen = windows(50, 100, 50, 0, 0, 0, 100, stalled=(0, 0, 0, 0, 0, 0, 350))
 
-    assert censored(seen, [slow]) == [False, False, False, False, True, True, True]
+    assert censored(seen, SLOW) == [False, False, False, False, True, True, True]
 
 
 def test_without_stat_local_a_throttled_parent_holds_back_only_who_runs() -> None:
     parent = windows(50, 50, 50, stalled=(10, 10, 10))
 
-    assert censored(windows(10, 0, 0), [HALF], [parent]) == [True, True, False]
+    above = Above(period_usec=100_000, traces=[parent])
+
+    assert censored(windows(10, 0, 0), above) == [True, True, False]
+
+
+def runs(*counts: tuple[int, int]) -> float:
+    """Return the correlation where each window had so many periods, so many of them throttled."""
+    nothing = [0] * len(counts)
+    periods, throttled = [p for p, _ in counts], [t for _, t in counts]
+    return correlation_of_runs(Trace(nothing, nothing, nothing, periods, throttled))
+
+
+def test_throttled_periods_that_come_in_runs_are_correlated() -> None:
+    in_two_runs = [(1, 1)] * 10 + [(1, 0)] * 10
+    assert runs(*in_two_runs) == pytest.approx(0.85)
+    assert runs((10, 10), (0, 0), (10, 0)) == pytest.approx(0.85)
+    assert runs((20, 10)) == pytest.approx(0.85)
+    assert runs(*[(1, 1), (1, 0)] * 10) == 0
+    assert runs(*[(1, 1)] * 10) == 0
+    assert runs(*[(1, 0)] * 10) == 0
+    assert runs() == 0
+
+
+@given(st.lists(st.booleans(), min_size=2, max_size=60))
+def test_the_correlation_is_that_of_the_textbook(outcomes: list[bool]) -> None:
+    mean = sum(outcomes) / len(outcomes)
+    spread = sum((outcome - mean) ** 2 for outcome in outcomes)
+    pairs = itertools.pairwise(outcomes)
+    together = sum((before - mean) * (after - mean) for before, after in pairs)
+    expected = max(together / spread, 0.0) if spread else 0.0
+    assert runs(*[(1, int(outcome)) for outcome in outcomes]) == pytest.approx(expected)
 
 
 def test_usage_that_goes_back_gives_no_demand() -> None:
     samples = Samples(1, array("q", [0, 100, 200]), array("q", [5, 9, 2]), array("q", [0, 0, 0]))
 
-    assert isinstance(measure(trace(samples), 100_000, []), Missing)
+    assert isinstance(measure(trace(samples), 100_000, Above()), Missing)
 
 
 def test_no_window_gives_no_demand() -> None:
-    assert isinstance(measure(trace(Samples(1)), 100_000, []), Missing)
+    assert isinstance(measure(trace(Samples(1)), 100_000, Above()), Missing)
 
 
 def test_a_late_window_is_measured_by_its_real_length() -> None:
@@ -302,7 +392,13 @@ def test_a_child_is_censored_by_what_stat_local_tells(machine: Machine) -> None:
     def tick(number: int) -> None:
         machine.stat("p.slice/c.service", 30_000 * number)
         machine.put("p.slice/c.service/cpu.stat.local", f"throttled_usec {70_000 * number}\n")
-        machine.stat("p.slice", 30_000 * number, throttled_usec=70_000 * number)
+        machine.stat(
+            "p.slice",
+            30_000 * number,
+            nr_periods=number,
+            nr_throttled=number,
+            throttled_usec=70_000 * number,
+        )
 
     machine.put("p.slice/cpu.max", "60000 100000\n")
     tick(0)
@@ -318,7 +414,13 @@ def test_a_child_without_stat_local_is_censored_by_its_parent(machine: Machine) 
     def tick(number: int) -> None:
         machine.stat("p.slice/c.service", 30_000 * number)
         machine.stat("p.slice/idle.service", 0)
-        machine.stat("p.slice", 30_000 * number, throttled_usec=70_000 * number)
+        machine.stat(
+            "p.slice",
+            30_000 * number,
+            nr_periods=number,
+            nr_throttled=number,
+            throttled_usec=70_000 * number,
+        )
 
     machine.put("p.slice/cpu.max", "60000 100000\n")
     tick(0)
@@ -502,9 +604,51 @@ def test_a_very_late_sample_gives_way_to_the_next_and_is_noted(machine: Machine)
 
     demand = group_of(observed, "/a.service").demand
     assert isinstance(demand, Demand)
-    assert demand.windows == 8
+    assert demand.windows == 7
     assert demand.max_cores == pytest.approx(0.5)
     assert observed.notes[0].startswith("1 of 8 sampling windows")
+
+
+@pytest.mark.parametrize("end", [None, KeyboardInterrupt])
+def test_the_sampler_goes_first_only_while_it_samples(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, end: type[BaseException] | None
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(os, "getpriority", lambda _which, _who: 3)
+    monkeypatch.setattr(os, "setpriority", lambda _which, _who, niceness: asked.append(niceness))
+    seen: list[list[int]] = []
+
+    def sleep(_tick: int) -> None:
+        seen.append(list(asked))
+        if end is not None:
+            raise end
+
+    machine.on_sleep = sleep
+    with contextlib.suppress(KeyboardInterrupt):
+        machine.observe()
+
+    assert seen[0] == [sampler_module.NICENESS]
+    assert asked == [sampler_module.NICENESS, 3]
+
+
+def test_without_the_right_to_go_first_sampling_goes_on(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: int) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "setpriority", refuse)
+
+    assert machine.observe().observation.samples == 11
+
+
+def test_the_interval_shown_is_the_one_that_was_kept(machine: Machine) -> None:
+    machine.oversleep = dict.fromkeys(range(2, 6), 0.08)
+
+    seen = machine.observe().observation
+
+    assert seen.samples < 11
+    assert seen.interval_usec == round(seen.window_usec / (seen.samples - 1)) > 100_000
 
 
 def test_ctrl_c_closes_the_files(machine: Machine) -> None:
@@ -543,7 +687,7 @@ def test_what_does_not_fit_into_the_file_limit_is_left_out_and_said(
     for number in range(6):
         machine.stat(f"{number}.service", 0)
     machine.put("5.service/cpu.max", "50000 100000\n")
-    machine.stat("5.service", 0, throttled_usec=0)
+    machine.stat("5.service", 0, nr_periods=0, nr_throttled=0, throttled_usec=0)
     monkeypatch.setattr(sampler_module, "raise_file_limit", lambda: 1003)
     monkeypatch.setattr(sampler_module, "_open_files", lambda: 1000 - sampler_module.SPARE_FILES)
 
