@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,7 @@ def audit_host(  # noqa: PLR0913 - each is a choice of its own, all by name
     window_sec: float = 10.0,
     samples: int | None = None,
     user: bool = False,
+    units: Collection[str] = (),
     adapter: Adapter = "auto",
     rulebook: Rulebook | None = None,
     on_progress: Progress | None = None,
@@ -40,6 +42,7 @@ def audit_host(  # noqa: PLR0913 - each is a choice of its own, all by name
         window_sec: How long to watch; 0 judges the totals since each cgroup was created.
         samples: Number of samples of CPU use in the window; None for one in 100 ms.
         user: Ask the calling user's own systemd too.
+        units: Names of units, containers or cgroups to size even if they never had a quota.
         adapter: D-Bus library.
         rulebook: The rules to run; None for all, with the nearest configuration file.
         on_progress: Called with the seconds gone and the seconds in all.
@@ -65,7 +68,7 @@ def audit_host(  # noqa: PLR0913 - each is a choice of its own, all by name
         user=user,
         on_progress=on_progress,
     )
-    return judge(collect_host(HostRoot(Path(root)), request), rulebook, "audit host")
+    return judge(collect_host(HostRoot(Path(root)), request), rulebook, "audit host", units)
 
 
 def judge_snapshot(file: Path | str, *, rulebook: Rulebook | None = None) -> Report:

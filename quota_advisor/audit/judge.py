@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
+
 from quota_advisor.advise.decide import decide
 from quota_advisor.checks import plan
 from quota_advisor.derive.host.running_quota import RunningQuota
 from quota_advisor.documents.systemd.extent import UnitExtents
 from quota_advisor.model.advice import Advice
 from quota_advisor.model.host import HostFacts
+from quota_advisor.model.limit import Missing
+from quota_advisor.model.problem import Problem
 from quota_advisor.model.report import Report
 from quota_advisor.model.suppression import Suppression
 from quota_advisor.model.unit import UnitConfig
@@ -16,10 +20,22 @@ from quota_advisor.rulebook.chosen import Rulebook
 from quota_advisor.rulebook.engine import Scope, run
 
 
-def judge(facts: HostFacts, rulebook: Rulebook, command: str) -> Report:
-    """Join the facts into workloads, decide about their quotas and run the rules over them."""
+def judge(
+    facts: HostFacts, rulebook: Rulebook, command: str, units: Collection[str] = ()
+) -> Report:
+    """Join the facts into workloads, decide about their quotas and run the rules over them.
+
+    Args:
+        facts: What was found.
+        rulebook: The rules.
+        command: What the report is of.
+        units: Names of units, containers or cgroups to size even if they never had a quota.
+    """
     host = join(facts)
-    advice = {workload.subject: decide(workload) for workload in host.workloads}
+    advice = {
+        workload.subject: decide(workload, is_named=any(_is(workload, name) for name in units))
+        for workload in host.workloads
+    }
     scopes = [Scope(host, is_measured=True)]
     for workload in host.workloads:
         comments = _comments(workload)
@@ -37,13 +53,29 @@ def judge(facts: HostFacts, rulebook: Rulebook, command: str) -> Report:
         results=run(scopes, plan(rulebook.rules), rulebook.config, _extents(host)),
         advice=advice,
         notes=facts.notes,
-        problems=facts.problems,
+        problems=(*facts.problems, *_unknown(host, units)),
     )
 
 
 def _extents(host: Host) -> UnitExtents:
     configs = (w.config for w in host.workloads if isinstance(w.config, UnitConfig))
     return UnitExtents(file for config in configs for file in config.files)
+
+
+def _is(workload: Workload, name: str) -> bool:
+    """Whether somebody means a workload by a name: its own, without ``.service``, or its path."""
+    path = None if isinstance(workload.cgroup, Missing) else workload.cgroup.path
+    return name in (workload.name, path) or f"{name}.service" == workload.name
+
+
+def _unknown(host: Host, units: Collection[str]) -> Iterator[Problem]:
+    for name in units:
+        if not any(_is(workload, name) for workload in host.workloads):
+            yield Problem(
+                subject=name,
+                reason="no unit, container or cgroup of this name",
+                hint="audit host --all lists them",
+            )
 
 
 def _comments(workload: Workload) -> tuple[Suppression, ...]:

@@ -47,6 +47,13 @@ def command() -> None:
     type=click.IntRange(1, 1_000_000),
     help="Number of samples of CPU use in the window.  [default: one in 100 ms]",
 )
+@click.option(
+    "--unit",
+    "units",
+    multiple=True,
+    metavar="NAME",
+    help="Size this unit, container or cgroup even if it never had a quota. May be repeated.",
+)
 @click.option("--user", is_flag=True, help="Ask the calling user's own systemd too.")
 @click.option(
     "--dbus",
@@ -68,6 +75,7 @@ def host(  # noqa: PLR0913 - one parameter an option
     root: Path,
     window_sec: float,
     samples: int | None,
+    units: tuple[str, ...],
     user: bool,
     adapter: Literal["auto", "dbus-fast", "pydbus"],
     save: Path | None,
@@ -77,6 +85,7 @@ def host(  # noqa: PLR0913 - one parameter an option
     \b
     quota-advisor audit host
     quota-advisor audit host --window 60 --wide
+    quota-advisor audit host --window 60 --unit api.service
     quota-advisor audit host --window 0 --format json
     quota-advisor audit host --root /host --save facts.json
     """  # noqa: D301 - click's mark for lines to keep
@@ -86,6 +95,7 @@ def host(  # noqa: PLR0913 - one parameter an option
         root=root,
         window_sec=window_sec,
         samples=samples,
+        units=units,
         user=user,
         adapter=adapter,
         rulebook=rulebook,

@@ -11,6 +11,7 @@ from quota_advisor.model.limit import Missing
 class Decision(StrEnum):
     """What to do about a quota."""
 
+    SET = "set"
     RAISE = "raise"
     KEEP = "keep"
     LOWER = "lower"
@@ -63,5 +64,5 @@ class Advice:
 
         A need is known of quotas to keep too. Setting it there would cut them.
         """
-        is_change = self.decision in (Decision.RAISE, Decision.LOWER)
+        is_change = self.decision in (Decision.SET, Decision.RAISE, Decision.LOWER)
         return self.need if is_change and isinstance(self.need, Need) else None

@@ -37,7 +37,10 @@ def rows_worst_first(host: Host, report: Report, *, everything: bool) -> list[Wo
     def rank(workload: Workload) -> int:
         return ranks.get((workload.subject.name, workload.subject.cgroup), -1)
 
-    shown = [w for w in host.workloads if everything or _matters(w) or rank(w) >= 0]
+    def matters(workload: Workload) -> bool:
+        return _matters(workload) or isinstance(report.advice.get(workload.subject), Advice)
+
+    shown = [w for w in host.workloads if everything or matters(w) or rank(w) >= 0]
     return sorted(shown, key=lambda w: (-rank(w), -_throttled_share(w), w.name))
 
 

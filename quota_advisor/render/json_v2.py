@@ -144,7 +144,7 @@ class Need(_Frozen):
 class Advice(_Frozen):
     """The one decision about a quota; ``quota`` is null unless it is to be raised or lowered."""
 
-    decision: Literal["raise", "keep", "lower", "remove", "unknown"]
+    decision: Literal["set", "raise", "keep", "lower", "remove", "unknown"]
     quota: Quota | None
     need: Need | Missing
     summary: str

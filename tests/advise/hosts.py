@@ -15,6 +15,7 @@ from tests.rules.facts import (
     DemandCase,
     Facts,
     NodeCase,
+    TotalsCase,
     UnitCase,
     WindowCase,
     host_facts,
@@ -39,7 +40,7 @@ GROUPS = {
     # The quota of 200 % that JSON would have cut to 75 %, and the one it would have cut to 5 %.
     "roomy.service": _group("200000 100000", p95_cores=0.5),
     "mostly-idle.service": _group("200000 100000", p95_cores=0.0, max_cores=1.2),
-    "small.service": _group("50000 100000", p95_cores=0.7, max_cores=0.9),
+    "small.service": _group("50000 100000", throttled=8, p95_cores=0.7, max_cores=0.9),
     "held-back.service": _group(
         "50000 100000", throttled=80, throttled_usec=6_000_000, p95_cores=0.5, censored_windows=80
     ),
@@ -58,6 +59,9 @@ GROUPS = {
     "needs-it-all.service": _group("700000 100000", throttled=8, p95_cores=5.5),
     "hardly-watched.service": _group("50000 100000", throttled=8, p95_cores=0.5, windows=49),
     "free.service": _group("max 100000", p95_cores=0.5),
+    "lifted.service": _group("max 100000", p95_cores=0.5).model_copy(
+        update={"totals": TotalsCase(periods=100, throttled_periods=80)}
+    ),
 }
 
 EVERY_DECISION = Facts(

@@ -30,16 +30,17 @@ Said = Counter[tuple[str, str, str]]
 DECIDED = {
     "roomy.service": "keep",
     "mostly-idle.service": "keep",
-    "small.service": "105 %",
+    "small.service": "≥ 105 %",
     "held-back.service": "≥ 75 %",
-    "rare-peaks.service": "≥ 80 %",
-    "hidden-peaks.service": "-",
+    "rare-peaks.service": "≥ 75 %",
+    "hidden-peaks.service": "≥ 75 %",
     "stalled-once.service": "keep",
     "oversized.service": "75 %",
     "whole-machine.service": "no quota",
     "needs-it-all.service": "no quota",
     "hardly-watched.service": "-",
     "free.service": "-",
+    "lifted.service": "75 %",
     "stopped.service": "-",
 }
 
@@ -52,7 +53,7 @@ def test_what_is_decided_about_each(tmp_path: Path) -> None:
 def test_every_decision_is_among_them(tmp_path: Path) -> None:
     workloads = json.loads(render("json", every_decision(tmp_path), VIEW))["workloads"]
     decisions = {w["advice"].get("decision") for w in workloads}
-    assert decisions == {"raise", "keep", "lower", "remove", "unknown", None}
+    assert decisions == {"set", "raise", "keep", "lower", "remove", "unknown", None}
 
 
 def test_every_format_says_the_same(tmp_path: Path) -> None:
@@ -120,7 +121,7 @@ def in_json(document: Any) -> list[tuple[str, str]]:
 
 def cell(advice: Any) -> str:
     decision = advice.get("decision", "unknown")
-    if decision in ("raise", "lower"):
+    if decision in ("set", "raise", "lower"):
         return ("≥ " if advice["need"]["lower_bound"] else "") + (
             f"{advice['quota']['cpu_quota_percent']} %"
         )

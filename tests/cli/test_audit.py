@@ -353,3 +353,31 @@ def test_the_reader_of_a_pipe_may_go_away(host: Path) -> None:
         assert process.stderr is not None
         assert "Traceback" not in process.stderr.read()
     assert process.returncode in (1, 3)
+
+
+def test_a_unit_that_is_named_is_sized_without_a_quota(
+    audit: Audit, host: Path, capsys: Capture
+) -> None:
+    group = host / "sys/fs/cgroup/free.slice"
+    group.mkdir()
+    for name, text in (("cgroup.procs", ""), ("cpu.max", "max 100000\n")):
+        (group / name).write_text(text)
+    (group / "cpu.stat").write_text("usage_usec 5\nnr_periods 0\nnr_throttled 0\n")
+
+    def advice(*arguments: str) -> object:
+        audit("--format", "json", *arguments)
+        workloads = json.loads(capsys.readouterr().out)["workloads"]
+        return next(w["advice"].get("decision") for w in workloads if w["name"] == "free.slice")
+
+    assert advice() is None
+    assert advice("--unit", "free.slice") == "unknown"
+    assert advice("--unit", "/free.slice") == "unknown"
+
+
+def test_a_unit_that_is_not_there_is_said(audit: Audit, capsys: Capture) -> None:
+    assert audit("--unit", "api", "--format", "json") == 1
+    capsys.readouterr()
+
+    assert audit("--unit", "nosuch", "--format", "json") == 3
+    problems = json.loads(capsys.readouterr().out)["problems"]
+    assert [p["subject"] for p in problems] == ["nosuch"]

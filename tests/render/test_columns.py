@@ -21,6 +21,7 @@ from tests.rules.facts import (
     DemandCase,
     Facts,
     NodeCase,
+    TotalsCase,
     UnitCase,
     WindowCase,
     host_facts,
@@ -46,23 +47,33 @@ def cell(heading: str, group: CgroupCase, cpus: int = 4) -> str:
 
 
 @pytest.mark.parametrize(
-    ("limit", "p95_cores", "censored", "advice"),
+    ("limit", "p95_cores", "throttled", "advice"),
     [
         ("max 100000", 0.3, 0, "-"),
         ("100000 100000", 0.02, 0, "keep"),
-        ("45000 100000", 0.3, 0, "keep"),
-        ("44000 100000", 0.3, 0, "45 %"),
-        ("44000 100000", 0.3, 5, "≥ 45 %"),
-        ("100000 100000", 0.02, 5, "-"),
-        ("100000 100000", 3.0, 0, "no quota"),
+        ("44000 100000", 0.3, 0, "keep"),
+        ("44000 100000", 0.3, 50, "≥ 70 %"),
+        ("100000 100000", 3.0, 50, "no quota"),
         ("400000 100000", 0.02, 0, "no quota"),
     ],
 )
 def test_the_advice_stands_in_the_notation_of_the_limit(
-    limit: str, p95_cores: float, censored: int, advice: str
+    limit: str, p95_cores: float, throttled: int, advice: str
 ) -> None:
-    demand = DemandCase(mean_cores=p95_cores, p95_cores=p95_cores, censored_windows=censored)
-    assert cell("ADVICE", CgroupCase(limit=limit, demand=demand)) == advice
+    demand = DemandCase(mean_cores=p95_cores, p95_cores=p95_cores, censored_windows=throttled)
+    window = WindowCase(periods=100, throttled_periods=throttled)
+    assert cell("ADVICE", CgroupCase(limit=limit, window=window, demand=demand)) == advice
+
+
+def test_what_held_a_group_back_must_be_known() -> None:
+    demand = DemandCase(mean_cores=0.02, p95_cores=0.02, censored_windows=5)
+    assert cell("ADVICE", CgroupCase(limit="100000 100000", demand=demand)) == "-"
+
+
+def test_a_group_whose_quota_was_lifted_is_listed_with_its_number() -> None:
+    demand = DemandCase(mean_cores=0.1, p95_cores=0.3)
+    lifted = CgroupCase(totals=TotalsCase(periods=90, throttled_periods=60), demand=demand)
+    assert cell("ADVICE", lifted) == "45 %"
 
 
 def test_workloads_of_one_name_are_told_apart() -> None:

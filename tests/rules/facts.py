@@ -133,6 +133,8 @@ class DemandCase(_Short):
     p95_cores: float
     max_cores: float | None = None
     censored_windows: int = 0
+    active_windows: Number = NOT_GIVEN
+    burst_cores: Ratio = NOT_GIVEN
 
 
 class ContainerCase(_Short):
@@ -350,7 +352,9 @@ def _demand(case: DemandCase | Missing) -> Demand | Missing:
     if isinstance(case, Missing):
         return case
     highest = case.p95_cores if case.max_cores is None else case.max_cores
-    return Demand(**{**case.model_dump(), "max_cores": highest})
+    # Dumped, what is missing would become a plain mapping.
+    kept = {"active_windows": case.active_windows, "burst_cores": case.burst_cores}
+    return Demand(**{**case.model_dump(), **kept, "max_cores": highest})
 
 
 def _container(case: ContainerCase | None) -> Container | None:

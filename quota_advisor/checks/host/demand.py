@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from quota_advisor.advise.formula import HEADROOM_FACTOR, MIN_WINDOWS, suffices, with_headroom
+from quota_advisor.advise.decide import misses_target
+from quota_advisor.advise.formula import too_little
 from quota_advisor.checks.evidence import limit_evidence
 from quota_advisor.checks.host.evidence import limit_source, quota_advice
 from quota_advisor.checks.wording import listed
 from quota_advisor.derive.host.running_quota import quota_location
+from quota_advisor.model.advice import Decision, Need
 from quota_advisor.model.cgroup import Demand
 from quota_advisor.model.finding import Evidence, Recommendation
 from quota_advisor.model.limit import Bandwidth, Missing
@@ -27,23 +29,29 @@ def quota_below_peak(advised: AdvisedWorkload, rule: Rule) -> Verdicts:
         if isinstance(workload.limit, Bandwidth):
             yield Skip(measured.reason)
         return
-    limit, demand = measured
-    if suffices(limit, demand) or limit.cores >= workload.cpus_available:
+    (limit, demand), need = measured, advice.need
+    if not isinstance(need, Need) or advice.decision not in (Decision.RAISE, Decision.REMOVE):
         return
-    needed = with_headroom(demand.p95_cores)
-    at_least = "at least " if demand.censored_windows else ""
+    if not _is_held_back(workload) or not workload.can_spend(limit):
+        return
+    at_least = "at least " if need.lower_bound else ""
     yield Hit(
         message=(
             f"quota of {limit.cores:.3g} cores, but the p95 peak is {at_least}"
-            f"{demand.p95_cores:.3g} cores and needs {at_least}{needed:.3g} with headroom"
+            f"{demand.p95_cores:.3g} cores and needs {at_least}{need.cores:.3g} with headroom"
         ),
         location=quota_location(workload),
         evidence=(
             Evidence(
+                label="need with headroom",
+                value=need.cores,
+                unit="cores",
+                threshold=limit.cores,
+            ),
+            Evidence(
                 label=f"p95 peak over {format_usec(demand.interval_usec)} windows",
                 value=demand.p95_cores,
                 unit="cores",
-                threshold=limit.cores / HEADROOM_FACTOR,
             ),
             *_demand_evidence(demand),
             limit_evidence(limit, limit_source(workload.cgroup)),
@@ -59,17 +67,19 @@ def peak_censored(workload: Workload, rule: Rule) -> Verdicts:
     if isinstance(measured, Missing):
         return
     limit, demand = measured
-    share = demand.censored_windows / demand.windows
-    if share <= rule.option("max_censored_ratio"):
+    active = demand.active_windows if isinstance(demand.active_windows, int) else demand.windows
+    share = demand.censored_windows / max(active, demand.censored_windows, 1)
+    # What a limit further up holds back is told by throttled-by-ancestor, with that limit's name.
+    if share <= rule.option("max_censored_ratio") or not _is_held_back(workload):
         return
     yield Hit(
         message=(
-            f"the limit held demand back in {demand.censored_windows} of {demand.windows} windows"
+            f"the limit held demand back in {demand.censored_windows} of {active} active windows"
             f" ({format_ratio(share)}): the peak of {demand.p95_cores:.3g} cores is a lower bound"
         ),
         evidence=(
             Evidence(
-                label="censored windows as a share of windows",
+                label="censored windows as a share of active windows",
                 value=share,
                 unit="ratio",
                 threshold=rule.option("max_censored_ratio"),
@@ -90,7 +100,10 @@ def quota_at_mean_use(advised: AdvisedWorkload, rule: Rule) -> Verdicts:
         return
     limit, demand = measured
     share = demand.mean_cores / limit.cores
-    if share < rule.option("min_mean_ratio") or limit.cores >= workload.cpus_available:
+    if share < rule.option("min_mean_ratio") or not workload.can_spend(limit):
+        return
+    # A thread cannot use more than a CPU: one under a quota of just that lacks nothing.
+    if not _is_held_back(workload):
         return
     yield Hit(
         message=(
@@ -168,15 +181,19 @@ def _limited_demand(workload: Workload) -> tuple[Bandwidth, Demand] | Missing:
         return Missing(reason="no limit of its own")
     if isinstance(demand, Missing):
         return demand
-    if demand.windows < MIN_WINDOWS:
-        return Missing(reason=f"{demand.windows} windows sampled, {MIN_WINDOWS} needed")
-    return limit, demand
+    return too_little(demand) or (limit, demand)
+
+
+def _is_held_back(workload: Workload) -> bool:
+    """Whether the kernel counted more throttled periods of its own limit than a quota may have."""
+    return misses_target(workload) is True
 
 
 def _demand_evidence(demand: Demand) -> tuple[Evidence, ...]:
     return (
         Evidence(label="mean use", value=demand.mean_cores, unit="cores"),
         Evidence(label="highest window", value=demand.max_cores, unit="cores"),
+        Evidence(label="highest burst", value=demand.highest_cores, unit="cores"),
         Evidence(label="windows", value=demand.windows, unit="windows"),
         Evidence(label="censored windows", value=demand.censored_windows, unit="windows"),
     )
