@@ -8,7 +8,7 @@ NATIVE := $(shell find native -name '*.[ch]' -o -name CMakeLists.txt)
 
 .PHONY: help audit test check-long demo lint types new-rule generate generated wheel native \
 	native-check fuzz bench-sampler bench-lint bench-probe bench-audit \
-	bench-startup clean
+	bench-advice bench-startup clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^##@ /{printf "\n%s\n", substr($$0, 5)} \
@@ -79,6 +79,9 @@ bench-probe: $(READY) ## three quotas measured on this machine, and the shape of
 
 bench-audit: $(READY) ## one look at hosts of 1 000 and 5 000 units
 	@$(BIN)/python tools/bench_audit.py
+
+bench-advice: $(READY) ## follow the advice on ten shapes of load; SHAPES="1x30/97 2x60/3030" selects
+	@$(BIN)/python tools/bench_advice.py $(if $(SHAPES),--shapes $(SHAPES))
 
 bench-startup: $(READY) ## how long the program takes to start
 	@$(BIN)/python tools/bench_startup.py

@@ -54,6 +54,14 @@ class Sandbox:
         else:
             (group / "cpu.max").write_text(f"{quota_usec} 100000")
 
+    def lift(self, path: str) -> None:
+        """Take the limit away, as for a measurement."""
+        group = Path(join(self.hierarchy.cpu, path))
+        if self.hierarchy.version == 1:
+            (group / "cpu.cfs_quota_us").write_text("-1")
+        else:
+            (group / "cpu.max").write_text("max 100000")
+
     def go_first(self) -> None:
         """Outweigh everybody: on a busy machine the quota, not the crowd, must be what limits."""
         group = Path(join(self.hierarchy.cpu, self.name))

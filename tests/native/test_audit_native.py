@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -82,6 +83,33 @@ def test_a_child_of_a_throttled_parent_is_not_called_healthy(sandbox: Any, capsy
     assert workload["limit"]["kind"] == "unlimited"
     assert workload["in_force"]["cores"] == pytest.approx(0.3)
     assert workload["in_force_from"] == sandbox.name
+
+
+def test_a_quota_lifted_for_a_measurement_becomes_a_number(sandbox: Any, capsys: Capture) -> None:
+    sandbox.limit(sandbox.name, 30_000)
+    sandbox.burn(sandbox.name, 1)
+    time.sleep(0.5)
+    sandbox.lift(sandbox.name)
+
+    document = audit(capsys, "--window", "6")
+
+    advice = next(w for w in document["workloads"] if w["cgroup"] == sandbox.name)["advice"]
+    assert advice["decision"] in ("set", "remove")  # on one or two CPUs all of them are needed
+    assert advice["need"]["percent"] >= 100
+    assert advice["need"]["lower_bound"] is False
+    assert about(document, sandbox.name) == {}
+
+
+def test_one_busy_thread_under_a_quota_of_one_cpu_lacks_nothing(
+    sandbox: Any, capsys: Capture
+) -> None:
+    sandbox.limit(sandbox.name, 100_000)
+    sandbox.burn(sandbox.name, 1)
+    time.sleep(0.3)
+
+    document = audit(capsys, "--window", "6")
+
+    assert {f["severity"] for f in about(document, sandbox.name).values()} <= {"info"}
 
 
 def test_an_idle_group_under_a_quota_gets_no_finding_and_no_zero(
