@@ -56,7 +56,7 @@ def throttling(group: CgroupFacts | Missing, bar_ratio: float) -> Throttling | M
     periods = window.periods
     if isinstance(periods, int) and lower_bound_ratio(periods, periods) <= bar_ratio:
         ever = throttling_in(group.totals.since_creation)
-        if isinstance(ever, Throttling):
+        if isinstance(ever, Throttling) and ever.ratio:
             return ever
     return throttling_in(window)
 
