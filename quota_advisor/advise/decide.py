@@ -8,6 +8,7 @@ from quota_advisor.advise.formula import (
     size_for_highest,
     size_for_peak,
 )
+from quota_advisor.advise.words import worded
 from quota_advisor.derive.host.throttling import Throttling, most_throttled, throttling_in
 from quota_advisor.model.advice import Advice, Decision, Need
 from quota_advisor.model.cgroup import CgroupFacts, CounterWindow, Demand
@@ -47,11 +48,15 @@ def decide(workload: Workload, *, is_named: bool = False) -> Advice | Missing:
         return _to_set(workload) if is_named or was_limited(workload) else no_quota
     if 0 < cpus <= limit.cores:
         covers = f"the quota of {format_percent(limit.percent)} covers all {_cpus(cpus)}"
-        return _no_quota(_need(workload), covers)
+        return _no_quota(workload, _need(workload), covers)
     demand, need = _demand(workload), _need(workload)
     if isinstance(demand, Missing):
-        return _unknown(demand)
-    return _unknown(need) if isinstance(need, Missing) else _sized(workload, limit, demand, need)
+        return _unknown(workload, demand)
+    return (
+        _unknown(workload, need)
+        if isinstance(need, Missing)
+        else _sized(workload, limit, demand, need)
+    )
 
 
 def misses_target(workload: Workload) -> bool | Missing:
@@ -71,15 +76,17 @@ def _to_set(workload: Workload) -> Advice:
     """Decide about a workload without a quota: which one would hold."""
     need = _need(workload)
     if isinstance(need, Missing):
-        return _unknown(need)
+        return _unknown(workload, need)
     culprit = _culprit(workload)
     if culprit is not None:
         path = culprit.path
-        return _unknown(Missing(reason=f"{path} above it held it back: raise that limit first"))
+        return _unknown(
+            workload, Missing(reason=f"{path} above it held it back: raise that limit first")
+        )
     enough = _void(workload, need)
     if enough:
-        return _no_quota(need, enough)
-    return _change(Decision.SET, workload, need, (f"it needs {need.percent} %, and has no quota",))
+        return _no_quota(workload, need, enough)
+    return worded(workload, Decision.SET, need, f"it needs {need.percent} %, and has no quota")
 
 
 def _void(workload: Workload, need: Need) -> str:
@@ -98,11 +105,11 @@ def _sized(workload: Workload, limit: Bandwidth, demand: Demand, need: Need) -> 
     missed = misses_target(workload)
     if missed is True:
         if need.cores >= workload.cpus_available:
-            return _no_quota(need, _reaches_all(workload, need))
+            return _no_quota(workload, need, _reaches_all(workload, need))
         return _raise(workload, limit, demand, need)
     if demand.censored_windows and isinstance(missed, Missing):
         by_whom = f"whether by this limit is not known ({missed.reason})"
-        return _unknown(Missing(reason=f"{_held_back(demand)}, and {by_whom}"))
+        return _unknown(workload, Missing(reason=f"{_held_back(demand)}, and {by_whom}"))
     return _with_room(workload, limit, demand, need)
 
 
@@ -110,14 +117,14 @@ def _with_room(workload: Workload, limit: Bandwidth, demand: Demand, need: Need)
     """Decide about a quota that is large enough: keep it, unless an hour shows that less is."""
     objection = _objection_to_lowering(workload, limit, demand)
     if objection is not None:
-        return _keep(limit, need, objection)
+        return _keep(workload, limit, need, objection)
     # The percentile forgets what happens in fewer than 5 % of the windows: a cut must not.
     least = size_for_highest(demand, len(workload.node.cpus_online))
     needs = f"the highest burst in {format_usec(demand.watched_usec)} needs {least.percent} %"
     if least.cores >= limit.cores:
-        return _keep(limit, need, needs)
+        return _keep(workload, limit, need, needs)
     reason = f"{needs}, and the quota is {format_percent(limit.percent)}"
-    return _change(Decision.LOWER, workload, least, (reason,))
+    return worded(workload, Decision.LOWER, least, reason)
 
 
 def _objection_to_lowering(workload: Workload, limit: Bandwidth, demand: Demand) -> str | None:
@@ -219,52 +226,19 @@ def _raise(workload: Workload, limit: Bandwidth, demand: Demand, need: Need) -> 
         for group in above
         if isinstance(group.limit, Bandwidth) and group.limit.cores < need.cores
     ]
-    return _change(Decision.RAISE, workload, need, tuple(reasons))
+    return worded(workload, Decision.RAISE, need, *reasons)
 
 
-def _change(decision: Decision, workload: Workload, need: Need, reasons: tuple[str, ...]) -> Advice:
-    summary = _quota_text(workload, need)
-    return Advice(decision=decision, need=need, summary=summary, reasons=reasons)
-
-
-def _quota_text(workload: Workload, need: Need) -> str:
-    share = f"{need.share_of_node_ratio * 100:.3g} % of this node"
-    quota = f"CPUQuota={need.percent}%"
-    if workload.kind == "container":
-        share = f"--cpus={need.cores:g}, in Kubernetes {round(need.cores * 1000)}m; {share}"
-    if need.lower_bound:
-        return (
-            f"{quota} or more ({share}); a lower bound: the limit held the demand back while it"
-            " was measured"
-        )
-    return f"{quota} ({share})"
-
-
-def _keep(limit: Bandwidth, need: Need, objection: str) -> Advice:
+def _keep(workload: Workload, limit: Bandwidth, need: Need, objection: str) -> Advice:
     percent = format_percent(limit.percent)
     has_room = need.cores <= limit.cores
     room = f"{percent} leave the peak its headroom" if has_room else f"{percent} held nothing back"
-    return Advice(
-        decision=Decision.KEEP,
-        need=need,
-        summary=f"keep the quota: {room}",
-        reasons=(room, objection),
-    )
+    return worded(workload, Decision.KEEP, need, room, objection)
 
 
-def _no_quota(need: Need | Missing, reason: str) -> Advice:
-    return Advice(
-        decision=Decision.REMOVE,
-        need=need,
-        summary=f"no quota: {reason}; use CPUWeight= to rank this workload",
-        reasons=(reason,),
-    )
+def _no_quota(workload: Workload, need: Need | Missing, reason: str) -> Advice:
+    return worded(workload, Decision.REMOVE, need, reason)
 
 
-def _unknown(why: Missing) -> Advice:
-    return Advice(
-        decision=Decision.UNKNOWN,
-        need=why,
-        summary=f"no number: {why.reason}",
-        reasons=(why.reason,),
-    )
+def _unknown(workload: Workload, why: Missing) -> Advice:
+    return worded(workload, Decision.UNKNOWN, why, why.reason)

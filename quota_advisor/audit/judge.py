@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 from quota_advisor.advise.decide import decide
 from quota_advisor.checks import plan
 from quota_advisor.derive.host.running_quota import RunningQuota
 from quota_advisor.documents.systemd.extent import UnitExtents
 from quota_advisor.model.advice import Advice
+from quota_advisor.model.finding import Subject
 from quota_advisor.model.host import HostFacts
 from quota_advisor.model.limit import Missing
 from quota_advisor.model.problem import Problem
-from quota_advisor.model.report import Report
+from quota_advisor.model.report import Report, Results
 from quota_advisor.model.suppression import Suppression
 from quota_advisor.model.unit import UnitConfig
 from quota_advisor.model.workload import AdvisedWorkload, Host, Workload, join
+from quota_advisor.rulebook.causes import one_a_cause
 from quota_advisor.rulebook.chosen import Rulebook
 from quota_advisor.rulebook.engine import Scope, run
 
@@ -32,10 +34,29 @@ def judge(
         units: Names of units, containers or cgroups to size even if they never had a quota.
     """
     host = join(facts)
-    advice = {
+    advice = decisions(host, units)
+    results = by_rule(host, advice, rulebook)
+    results.findings = one_a_cause(results.findings, _subjects(host))
+    return Report(
+        command=command,
+        host=host,
+        results=results,
+        advice=advice,
+        notes=facts.notes,
+        problems=(*facts.problems, *_unknown(host, units)),
+    )
+
+
+def decisions(host: Host, units: Collection[str] = ()) -> Mapping[Subject, Advice | Missing]:
+    """Return what was decided about the quota of each workload, and of those that are named."""
+    return {
         workload.subject: decide(workload, is_named=any(_is(workload, name) for name in units))
         for workload in host.workloads
     }
+
+
+def by_rule(host: Host, advice: Mapping[Subject, Advice | Missing], rulebook: Rulebook) -> Results:
+    """Return what each rule says by itself."""
     scopes = [Scope(host, is_measured=True)]
     for workload in host.workloads:
         comments = _comments(workload)
@@ -47,14 +68,12 @@ def judge(
         if isinstance(workload.config, UnitConfig):
             written = Scope(workload.config, comments, workload.subject, shares_files=True)
             scopes.append(written)
-    return Report(
-        command=command,
-        host=host,
-        results=run(scopes, plan(rulebook.rules), rulebook.config, _extents(host)),
-        advice=advice,
-        notes=facts.notes,
-        problems=(*facts.problems, *_unknown(host, units)),
-    )
+    return run(scopes, plan(rulebook.rules), rulebook.config, _extents(host))
+
+
+def _subjects(host: Host) -> Mapping[str, Subject]:
+    subjects = (workload.subject for workload in host.workloads)
+    return {subject.cgroup: subject for subject in subjects if subject.cgroup is not None}
 
 
 def _extents(host: Host) -> UnitExtents:

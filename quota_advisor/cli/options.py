@@ -92,9 +92,17 @@ _OUTPUT_OPTIONS = (
         help="Show what comments, annotations and the configuration leave out.",
     ),
     click.option("--wide", is_flag=True, help="Show every column."),
-    click.option("--all", "everything", is_flag=True, help="List workloads without any limit too."),
     click.option(
-        "-v", "--verbose", is_flag=True, help="List what was suppressed or could not be judged."
+        "--all",
+        "everything",
+        is_flag=True,
+        help="List everything: workloads without a limit too, and more than the worst 20.",
+    ),
+    click.option(
+        "-v",
+        "--verbose",
+        is_flag=True,
+        help="Show what each rule says, and list what was suppressed or could not be judged.",
     ),
 )
 

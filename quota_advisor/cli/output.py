@@ -15,6 +15,7 @@ from quota_advisor.files.places import repository
 from quota_advisor.files.writing import check_file, write_file
 from quota_advisor.model.finding import Severity
 from quota_advisor.model.report import Report
+from quota_advisor.printable import printable
 from quota_advisor.render import FORMATS, render, targets
 from quota_advisor.render.view import View
 from quota_advisor.rulebook.chosen import Rulebook, load_rulebook
@@ -99,12 +100,13 @@ def parse_formats(formats: tuple[str, ...]) -> targets.Targets:
 
 def _say_what_is_missing(report: Report) -> None:
     for note in report.notes:
-        say(f"note: {note}")
+        say(printable(f"note: {note}"))
     for problem in report.problems:
         hint = f"; {problem.hint}" if problem.hint else ""
-        say(f"could not read {problem.subject}: {problem.reason}{hint}")
+        say(printable(f"could not read {problem.subject}: {problem.reason}{hint}"))
     for error in report.results.errors:
-        say(f"rule {error.rule} failed on {error.subject.name}, please report: {error.error}")
+        failed = f"rule {error.rule} failed on {error.subject.name}"
+        say(printable(f"{failed}, please report: {error.error}"))
 
 
 def exit_code(report: Report, output: Output, config: Config) -> int:

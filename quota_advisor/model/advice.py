@@ -43,6 +43,19 @@ class Need:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A command that does what is advised until it is taken back, quoted for a shell.
+
+    Attributes:
+        command: What to run.
+        undo: What takes it back.
+    """
+
+    command: str
+    undo: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
     """The one decision about a quota.
 
@@ -51,12 +64,24 @@ class Advice:
         need: What the demand needs, or why that is not known.
         summary: What to do in one line, in the words of the workload's own knob.
         reasons: Why, the decisive reason first.
+        steps: Commands that try it.
     """
 
     decision: Decision
     need: Need | Missing
     summary: str
     reasons: tuple[str, ...]
+    steps: tuple[Step, ...] = ()
+
+    @property
+    def brief(self) -> str:
+        """What to do in a few words, for a headline."""
+        quota = self.quota
+        if quota is not None:
+            at_least = "at least " if quota.lower_bound else ""
+            return f"{self.decision} to {at_least}{quota.percent} %"
+        known = {Decision.KEEP: "keep the quota", Decision.REMOVE: "remove the quota"}
+        return known.get(self.decision, "measure first: no number yet")
 
     @property
     def quota(self) -> Need | None:

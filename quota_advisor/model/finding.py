@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from quota_advisor.model.source import Location, Source, Span
 
 if TYPE_CHECKING:
-    from quota_advisor.model.advice import Advice
+    from quota_advisor.model.advice import Advice, Step
 
 
 class Severity(StrEnum):
@@ -77,10 +77,12 @@ class Recommendation:
     Attributes:
         summary: One line.
         advice: The decision about the workload's quota, where that is what it rests on.
+        steps: Commands that do it, or try it.
     """
 
     summary: str
     advice: Advice | None = None
+    steps: tuple[Step, ...] = ()
 
 
 class Related(NamedTuple):
@@ -132,6 +134,10 @@ class Finding:
             :class:`~quota_advisor.model.source.Span` where its end is known.
         related: Other places that it is about.
         fix: What would settle it, where that is certain. Several findings may have one in common.
+        brief: The message in a few words, for a line that names several findings of one cause.
+        cause: cgroup of the limit at fault, where that is not the subject's own.
+        parts: What other rules say of the same cause, the most telling first. Its severity is
+            the worst of theirs.
     """
 
     rule: str
@@ -145,6 +151,9 @@ class Finding:
     ruled_out: tuple[Evidence, ...] = ()
     recommendation: Recommendation | None = None
     fix: Fix | None = None
+    brief: str = ""
+    cause: str | None = None
+    parts: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from quota_advisor.model.advice import Advice, Decision
 from quota_advisor.model.cgroup import CgroupFacts, CpuCounters, Demand
@@ -16,6 +17,27 @@ from quota_advisor.units import format_percent, format_ratio, format_usec
 
 ABSENT = "-"
 """Shown for what was not measured; zero is shown only where zero was measured."""
+
+
+MAX_LISTED = 20
+"""Workloads that are listed unless all are asked for: at night the worst must be in sight."""
+
+ALWAYS = ("WORKLOAD", "LIMIT", "ADVICE")
+"""Columns that are shown even where nothing is known."""
+
+
+class Table(NamedTuple):
+    """The workload table.
+
+    Attributes:
+        headings: Of its columns.
+        rows: Cells of each workload.
+        left_out: Number of workloads that are not listed.
+    """
+
+    headings: list[str]
+    rows: list[list[str]]
+    left_out: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +53,9 @@ def rows_worst_first(host: Host, report: Report, *, everything: bool) -> list[Wo
     """Return the workloads to list: worst finding first, then most throttled."""
     ranks: dict[tuple[str, str | None], int] = {}
     for finding in report.results.findings:
-        key = (finding.subject.name, finding.subject.cgroup)
-        ranks[key] = max(ranks.get(key, -1), finding.severity.rank)
+        for said in (finding, *finding.parts):
+            key = (said.subject.name, said.subject.cgroup)
+            ranks[key] = max(ranks.get(key, -1), said.severity.rank)
 
     def rank(workload: Workload) -> int:
         return ranks.get((workload.subject.name, workload.subject.cgroup), -1)
@@ -44,13 +67,18 @@ def rows_worst_first(host: Host, report: Report, *, everything: bool) -> list[Wo
     return sorted(shown, key=lambda w: (-rank(w), -_throttled_share(w), w.name))
 
 
-def table_rows(
-    host: Host, report: Report, *, wide: bool, everything: bool
-) -> tuple[list[str], list[list[str]]]:
-    """Return headings and rows, worst first; workloads of one name are told apart by cgroup."""
+def table_rows(host: Host, report: Report, *, wide: bool, everything: bool) -> Table:
+    """Return the table, worst first; workloads of one name are told apart by cgroup.
+
+    Args:
+        host: The machine.
+        report: What was found and decided.
+        wide: Show the columns for a closer look too.
+        everything: List those without a limit too, and more than the worst.
+    """
     workloads = rows_worst_first(host, report, everything=everything)
-    told_apart = any(_is_not_as_configured(workload) for workload in workloads)
-    columns = [c for c in COLUMNS if wide or not c.wide_only or (c is CONFIGURED and told_apart)]
+    shown = workloads if everything else workloads[:MAX_LISTED]
+    columns = _columns(host, shown, wide=wide)
     bearers = Counter(workload.name for workload in workloads)
 
     def cell(workload: Workload, column: Column) -> str:
@@ -59,8 +87,29 @@ def table_rows(
 
     # What was decided stands last.
     headings = [*(c.heading for c in columns), "ADVICE"]
-    rows = [[*(cell(w, c) for c in columns), _advice(report.advice[w.subject])] for w in workloads]
-    return headings, rows
+    rows = [[*(cell(w, c) for c in columns), _advice(report.advice[w.subject])] for w in shown]
+    headings, rows = _filled(headings, rows)
+    return Table(headings, rows, left_out=len(workloads) - len(shown))
+
+
+def _columns(host: Host, shown: Sequence[Workload], *, wide: bool) -> list[Column]:
+    told_apart = any(_is_not_as_configured(workload) for workload in shown)
+    columns = [c for c in COLUMNS if wide or not c.wide_only or (c is CONFIGURED and told_apart)]
+    # Where totals are judged, the window is the whole life.
+    is_lifetime = host.facts.observation.window_usec == 0
+    return [c for c in columns if not (is_lifetime and c is LIFETIME)]
+
+
+def _filled(
+    headings: Sequence[str], rows: Sequence[Sequence[str]]
+) -> tuple[list[str], list[list[str]]]:
+    """Leave out columns in which nothing is known of anything."""
+    kept = [
+        i
+        for i, heading in enumerate(headings)
+        if heading in ALWAYS or any(row[i] != ABSENT for row in rows)
+    ]
+    return [headings[i] for i in kept], [[row[i] for i in kept] for row in rows]
 
 
 def limit_text(limit: CpuLimit) -> str:
@@ -182,6 +231,7 @@ def _advice(advice: Advice | Missing) -> str:
 
 CONFIGURED = Column("CONFIGURED", lambda w: limit_text(w.configured), wide_only=True)
 NAME = Column("WORKLOAD", lambda w: w.name)
+LIFETIME = Column("LIFETIME", _throttled_ever)
 
 COLUMNS = (
     Column("KIND", lambda w: w.kind, wide_only=True),
@@ -191,7 +241,7 @@ COLUMNS = (
     Column("IN FORCE", _in_force, wide_only=True),
     Column("PERIOD", _period, wide_only=True),
     Column("THROTTLED", _throttled),
-    Column("LIFETIME", _throttled_ever),
+    LIFETIME,
     Column("HELD BACK", _stalled, wide_only=True),
     Column("MEAN", _mean),
     Column("PEAK", _peak),

@@ -12,6 +12,7 @@ from quota_advisor.model.finding import Finding, Severity
 from quota_advisor.model.report import Report
 from quota_advisor.model.source import Location, Span
 from quota_advisor.printable import printable
+from quota_advisor.render.parts import supporting
 from quota_advisor.render.places import relative
 from quota_advisor.render.view import View
 
@@ -23,18 +24,20 @@ def render(report: Report, view: View) -> str:
     lines = [_annotation(finding, view) for finding in report.results.findings]
     for problem in report.problems:
         properties = {"title": "could not be read"}
-        lines.append(_command("error", properties, f"{problem.subject}: {problem.reason}"))
+        lines.append(
+            _command("error", properties, printable(f"{problem.subject}: {problem.reason}"))
+        )
     return "".join(f"{line}\n" for line in lines)
 
 
 def _annotation(finding: Finding, view: View) -> str:
     properties: dict[str, str] = {}
-    message = printable(finding.message, keep="\r\n")
+    message = printable("\n".join([finding.message, *supporting(finding)]), keep="\r\n")
     if finding.location is None:
         message = f"{printable(finding.subject.name)}: {message}"
     else:
         place = finding.location
-        properties["file"] = relative(place.file, view)
+        properties["file"] = printable(relative(place.file, view))
         properties |= _region(place)
     properties["title"] = finding.rule
     if finding.recommendation is not None:

@@ -8,6 +8,7 @@ it, so that the one can change without the other. What is not known is an object
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from typing import Literal, TypeVar
 
 import pydantic
@@ -16,6 +17,7 @@ from pydantic_core import PydanticSerializationError
 import quota_advisor
 from quota_advisor.model.advice import Advice as AdviceModel
 from quota_advisor.model.advice import Need as NeedModel
+from quota_advisor.model.advice import Step as StepModel
 from quota_advisor.model.cgroup import CgroupFacts, CounterWindow
 from quota_advisor.model.cgroup import Demand as DemandFacts
 from quota_advisor.model.finding import Evidence as EvidenceModel
@@ -141,6 +143,13 @@ class Need(_Frozen):
     interval_usec: int
 
 
+class Step(_Frozen):
+    """A command that does what is advised, and the one that takes it back; quoted for a shell."""
+
+    command: str
+    undo: str
+
+
 class Advice(_Frozen):
     """The one decision about a quota; ``quota`` is null unless it is to be raised or lowered."""
 
@@ -149,6 +158,7 @@ class Advice(_Frozen):
     need: Need | Missing
     summary: str
     reasons: tuple[str, ...]
+    steps: tuple[Step, ...]
 
 
 class Recommendation(_Frozen):
@@ -156,6 +166,7 @@ class Recommendation(_Frozen):
 
     summary: str
     advice: Advice | None
+    steps: tuple[Step, ...]
 
 
 class Subject(_Frozen):
@@ -228,8 +239,20 @@ class Evidence(_Frozen):
     source: Source | None
 
 
+class FindingName(_Frozen):
+    """Rule and subject of a finding: no two findings that are no parts have both in common."""
+
+    rule: str
+    subject: Subject
+
+
 class Finding(_Frozen):
-    """One conclusion."""
+    """One conclusion.
+
+    ``part_of`` names the finding that stands for the cause, to which this one adds; null for
+    those that stand for themselves. Only these are counted, and their severity is the worst of
+    their parts.
+    """
 
     rule: str
     severity: Literal["error", "warning", "info"]
@@ -242,6 +265,7 @@ class Finding(_Frozen):
     ruled_out: tuple[Evidence, ...]
     recommendation: Recommendation | None
     fix: Fix | None
+    part_of: FindingName | None
 
 
 class Suppressed(_Frozen):
@@ -292,7 +316,7 @@ class Workload(_Frozen):
 
 
 class Summary(_Frozen):
-    """Number of findings by severity, and of what was left out."""
+    """Number of findings by severity, parts of others not among them, and of what was left out."""
 
     error: int
     warning: int
@@ -344,7 +368,7 @@ def build(report: Report) -> ReportV2:
             suppressed=len(results.suppressed),
             skipped=len(results.skipped),
         ),
-        findings=tuple(map(_finding, results.findings)),
+        findings=tuple(_with_parts(results.findings)),
         workloads=()
         if host is None
         else tuple(
@@ -387,7 +411,15 @@ def _observation(facts: HostFacts) -> Observation:
     )
 
 
-def _finding(finding: FindingModel) -> Finding:
+def _with_parts(findings: Iterable[FindingModel]) -> Iterator[Finding]:
+    """Yield each finding, and after it what else is said of its cause."""
+    for finding in findings:
+        yield _finding(finding)
+        name = FindingName(rule=finding.rule, subject=_subject(finding.subject))
+        yield from (_finding(part, name) for part in finding.parts)
+
+
+def _finding(finding: FindingModel, part_of: FindingName | None = None) -> Finding:
     return Finding(
         rule=finding.rule,
         severity=finding.severity.value,
@@ -405,6 +437,7 @@ def _finding(finding: FindingModel) -> Finding:
         if finding.recommendation is None
         else _recommendation(finding.recommendation),
         fix=None if finding.fix is None else _fix(finding.fix),
+        part_of=part_of,
     )
 
 
@@ -456,7 +489,12 @@ def _recommendation(recommendation: RecommendationModel) -> Recommendation:
     return Recommendation(
         summary=" ".join(recommendation.summary.split()),
         advice=None if advice is None else _advice(advice),
+        steps=_steps(recommendation.steps),
     )
+
+
+def _steps(steps: tuple[StepModel, ...]) -> tuple[Step, ...]:
+    return tuple(Step(command=step.command, undo=step.undo) for step in steps)
 
 
 def _advice(advice: AdviceModel) -> Advice:
@@ -467,6 +505,7 @@ def _advice(advice: AdviceModel) -> Advice:
         need=_missing(need) if isinstance(need, MissingFact) else _need(need),
         summary=advice.summary,
         reasons=advice.reasons,
+        steps=_steps(advice.steps),
     )
 
 

@@ -13,6 +13,7 @@ from xml.etree import ElementTree as ET
 
 from quota_advisor.model.finding import Finding, Severity, SuppressedFinding
 from quota_advisor.model.report import Report
+from quota_advisor.render.parts import supporting
 from quota_advisor.render.places import relative
 from quota_advisor.render.view import View
 
@@ -71,6 +72,7 @@ def _case(item: Finding | SuppressedFinding, file: str) -> ET.Element:
 
 def _words(finding: Finding) -> str:
     lines = [f"{finding.subject.kind} {finding.subject.name}: {finding.message}"]
+    lines += supporting(finding)
     if finding.recommendation is not None:
         lines.append(" ".join(finding.recommendation.summary.split()))
     return "\n".join(lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import tabulate
@@ -10,48 +11,82 @@ from quota_advisor.model.finding import Finding
 from quota_advisor.model.report import Report
 from quota_advisor.model.workload import Host
 from quota_advisor.printable import printable
-from quota_advisor.render.columns import table_rows
-from quota_advisor.render.table import NO_QUOTA, causes_text, formula_of, headline, summary
+from quota_advisor.render.columns import MAX_LISTED, table_rows
+from quota_advisor.render.parts import supporting
+from quota_advisor.render.table import (
+    NO_QUOTA,
+    by_subject,
+    causes_text,
+    common_causes,
+    formula_of,
+    headline,
+    more_findings,
+    more_workloads,
+    summary,
+)
 from quota_advisor.render.view import View
 
 
 def render(report: Report, view: View) -> str:
     """Return the report as Markdown."""
+    common = common_causes(report.results)
     blocks = [f"# quota-advisor {report.command}"]
     if report.host is not None:
-        blocks += [_escape(headline(report.host)), _table(report.host, report, view)]
-    if report.results.findings:
+        blocks += [_escape(headline(report.host)), _escape(common)]
+        blocks.append(_table(report.host, report, view))
+    groups = by_subject(report)
+    listed = len(groups) if view.all else MAX_LISTED
+    findings = [finding for group in groups[:listed] for finding in group]
+    if findings:
         blocks.append("## Findings")
-        blocks.append("\n".join(line for f in report.results.findings for line in _item(f)))
+        blocks.append("\n".join(line for f in findings for line in _item(f, view, common)))
+        blocks.append(more_findings(groups[listed:]))
     blocks.append(summary(report))
-    return "\n\n".join(blocks) + "\n"
+    return "\n\n".join(block for block in blocks if block) + "\n"
 
 
 def _table(host: Host, report: Report, view: View) -> str:
-    headings, rows = table_rows(host, report, wide=view.wide, everything=view.all)
+    headings, rows, left_out = table_rows(host, report, wide=view.wide, everything=view.all)
     if not rows:
         return NO_QUOTA
-    return tabulate.tabulate(
+    text = tabulate.tabulate(
         [[_escape(cell) for cell in row] for row in rows],
         headers=[heading.capitalize() for heading in headings],
         tablefmt="github",
         disable_numparse=True,
     )
+    return "\n\n".join([text, *more_workloads(left_out)])
 
 
-def _item(finding: Finding) -> Iterator[str]:
+def _item(finding: Finding, view: View, common: str) -> Iterator[str]:
     name, message = _escape(finding.subject.name), _escape(finding.message)
     yield f"- **{finding.severity}** `{finding.rule}` — **{name}**: {message}"
     if finding.location is not None:
         place = finding.location
         yield f"  - at `{printable(place.file)}:{place.line}:{place.column}`"
-    if finding.ruled_out:
+    if view.verbose:
+        for part in finding.parts:
+            said = f"{_escape(part.subject.name)}: {_escape(part.message)}"
+            yield f"  - **{part.severity}** `{part.rule}` — {said}"
+    else:
+        yield from (f"  - {_escape(line)}" for line in supporting(finding))
+    if finding.ruled_out and not common:
         yield f"  - {_escape(causes_text(finding.ruled_out))}"
     if finding.recommendation is not None:
         yield f"  - do: {_escape(' '.join(finding.recommendation.summary.split()))}"
         formula = formula_of(finding.recommendation)
         if formula:
             yield f"  - from: {_escape(formula)}"
+        for step in finding.recommendation.steps:
+            yield f"  - try: {_code(step.command)}, back: {_code(step.undo)}"
+
+
+def _code(text: str) -> str:
+    """Return a text as code, between more backticks than it has in a row."""
+    text = printable(text)
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * (longest + 1)
+    return f"{fence} {text} {fence}" if longest else f"`{text}`"
 
 
 def _escape(text: str) -> str:

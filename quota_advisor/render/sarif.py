@@ -15,6 +15,7 @@ import quota_advisor
 from quota_advisor.model.finding import Confidence, Finding, Fix, Severity, SuppressedFinding
 from quota_advisor.model.report import Report, Results
 from quota_advisor.model.source import Location, Span
+from quota_advisor.render.parts import supporting
 from quota_advisor.render.places import relative, uri
 from quota_advisor.render.view import View
 from quota_advisor.rulebook.catalogue import Rule, load_catalog
@@ -110,7 +111,7 @@ def _suppression(suppressed: SuppressedFinding) -> dict[str, str]:
 
 
 def _result(finding: Finding, places: Mapping[str, int], view: View) -> dict[str, Any]:
-    message = finding.message
+    message = "\n".join([finding.message, *supporting(finding)])
     if finding.recommendation is not None:
         message += f"\n{' '.join(finding.recommendation.summary.split())}"
     result = {

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
 import click
 import tabulate
 
 from quota_advisor.model.advice import Need
-from quota_advisor.model.finding import Evidence, Finding, Recommendation, Severity
+from quota_advisor.model.finding import Evidence, Finding, Recommendation, Severity, Subject
 from quota_advisor.model.limit import Missing
 from quota_advisor.model.report import Report, Results
+from quota_advisor.model.source import Location
 from quota_advisor.model.workload import Host
-from quota_advisor.render.columns import rows_worst_first, subject_heading, table_rows
+from quota_advisor.printable import printable
+from quota_advisor.render.columns import MAX_LISTED, rows_worst_first, subject_heading, table_rows
+from quota_advisor.render.parts import headline as cause_headline
+from quota_advisor.render.parts import supporting
 from quota_advisor.render.view import View
 from quota_advisor.units import format_ratio, format_usec
 
@@ -24,11 +29,13 @@ _COLORS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cy
 
 def render(report: Report, view: View) -> str:
     """Return the report as text."""
-    blocks = [*_groups(report, view)]
+    common = common_causes(report.results)
+    blocks = _groups(report, view, common)
     if report.host is not None:
-        blocks[:0] = [headline(report.host), _table(report.host, report, view)]
+        top = [printable(headline(report.host)), *_wrap(common, view, indent="", hang="  ")]
+        blocks[:0] = ["\n".join(line for line in top if line), _table(report.host, report, view)]
     if view.verbose:
-        blocks.append("\n".join(_silent(report.results)))
+        blocks.append("\n".join(map(printable, _silent(report.results))))
     blocks.append(summary(report))
     return "\n\n".join(block for block in blocks if block) + "\n"
 
@@ -53,11 +60,7 @@ def headline(host: Host) -> str:
 def summary(report: Report) -> str:
     """Return one line that counts what was found, left out and not judged."""
     results = report.results
-    parts = [
-        _count(results.count(Severity.ERROR), "error"),
-        _count(results.count(Severity.WARNING), "warning"),
-        _count(results.count(Severity.INFO), "note"),
-    ]
+    parts = [_counts(results)]
     if results.suppressed:
         parts.append(f"{len(results.suppressed)} suppressed")
     if results.skipped:
@@ -65,21 +68,33 @@ def summary(report: Report) -> str:
     return ", ".join(parts)
 
 
+def _counts(results: Results) -> str:
+    nouns = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+    return ", ".join(_count(results.count(severity), noun) for severity, noun in nouns.items())
+
+
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _table(host: Host, report: Report, view: View) -> str:
-    headings, rows = table_rows(host, report, wide=view.wide, everything=view.all)
+    headings, rows, left_out = table_rows(host, report, wide=view.wide, everything=view.all)
     if not rows:
         return NO_QUOTA
+    rows = [[printable(cell) for cell in row] for row in rows]
     if view.width and not view.wide:
         _fit(rows, headings, view.width)
     aligns = ["left" if h in ("KIND", "WORKLOAD", "IN FORCE") else "right" for h in headings]
     # As a row like the others: tabulate makes columns two wider than the headings that it is told.
-    return tabulate.tabulate(
+    text = tabulate.tabulate(
         [headings, *rows], tablefmt="plain", colalign=aligns, disable_numparse=True
     )
+    return "\n".join([text, *more_workloads(left_out)])
+
+
+def more_workloads(left_out: int) -> list[str]:
+    """Return the line that counts workloads that the table leaves out, or none."""
+    return [f"… and {_count(left_out, 'more workload')}: --all lists them"] if left_out else []
 
 
 def _fit(rows: list[list[str]], headings: list[str], width: int) -> None:
@@ -97,8 +112,8 @@ def _shorten(text: str, room: int) -> str:
     return text[: room - 1 - tail] + "…" + text[-tail:]
 
 
-def _groups(report: Report, view: View) -> Iterator[str]:
-    """Yield one block a subject, the worst first and in the order of the table."""
+def by_subject(report: Report) -> list[list[Finding]]:
+    """Return the findings about each subject, the worst first and in the order of the table."""
     groups: dict[str, list[Finding]] = {}
     for finding in report.results.findings:
         groups.setdefault(subject_heading(finding.subject), []).append(finding)
@@ -109,24 +124,71 @@ def _groups(report: Report, view: View) -> Iterator[str]:
         heading, findings = group
         return -findings[0].severity.rank, places.get(heading, len(places))
 
-    for heading, findings in sorted(groups.items(), key=rank):
-        yield "\n".join(
-            [click.style(heading, bold=True) if view.color else heading, *_lines(findings, view)]
-        )
+    return [findings for _, findings in sorted(groups.items(), key=rank)]
 
 
-def _lines(findings: list[Finding], view: View) -> Iterator[str]:
-    for finding in findings:
-        yield from _finding(finding, view)
+def more_findings(left_out: Sequence[Sequence[Finding]]) -> str:
+    """Return the line that counts findings about subjects that are not listed."""
+    if not left_out:
+        return ""
+    rest = Results(findings=[finding for findings in left_out for finding in findings])
+    return f"… and {_count(len(left_out), 'more subject')} ({_counts(rest)}): --all shows them"
+
+
+def _groups(report: Report, view: View, common: str) -> list[str]:
+    """Return one block a subject, and a line that counts those beyond the worst."""
+    groups = by_subject(report)
+    listed = len(groups) if view.all else MAX_LISTED
+    names = Counter(findings[0].subject.name for findings in groups)
+    said: dict[str, str] = {}
+    blocks = []
+    for findings in groups[:listed]:
+        subject = findings[0].subject
+        name = subject.name if names[subject.name] == 1 else subject_heading(subject)
+        head = next(filter(None, map(cause_headline, findings)), "")
+        heading = _wrap("  ".join(filter(None, (name, head))), view, indent="", hang="  ")
+        if view.color:
+            heading = [click.style(line, bold=True) for line in heading]
+        blocks.append("\n".join([*heading, *_lines(findings, view, common, said)]))
+    return [*blocks, more_findings(groups[listed:])]
+
+
+def _lines(findings: list[Finding], view: View, common: str, said: dict[str, str]) -> Iterator[str]:
+    """Yield what is said about one subject.
+
+    Args:
+        findings: About the subject.
+        view: How it is shown.
+        common: What is said of other causes for all subjects at once.
+        said: What was advised so far, each text with the subject that it was advised for.
+    """
+    shown = [f for finding in findings for f in (finding, *(finding.parts if view.verbose else ()))]
+    place: Location | None = None
+    for finding in shown:
+        yield from _finding(finding, findings[0].subject, view)
+        if finding.location is not None and finding.location != place:
+            place = finding.location
+            yield printable(f"{' ' * 11}at {place.file}:{place.line}:{place.column}")
+        if not view.verbose:
+            for line in supporting(finding, below_headline=True):
+                yield from _wrap(line, view, indent=" " * 11, hang=" " * 11)
     ruled_out = next((f.ruled_out for f in findings if f.ruled_out), ())
-    if ruled_out:
+    if ruled_out and not common:
         yield from _wrap(causes_text(ruled_out), view, indent="  ", hang="    ")
-    for advised in dict.fromkeys(f.recommendation for f in findings if f.recommendation):
-        text = f"→ {' '.join(advised.summary.split())}"
-        yield from _wrap(text, view, indent="  ", hang="    ")
-        formula = formula_of(advised)
-        if formula:
-            yield from _wrap(formula, view, indent="    ", hang="    ")
+    for advised in dict.fromkeys(f.recommendation for f in shown if f.recommendation):
+        yield from _advice(advised, findings[0].subject.name, view, said)
+
+
+def _advice(advised: Recommendation, name: str, view: View, said: dict[str, str]) -> Iterator[str]:
+    text = " ".join(advised.summary.split())
+    before = said.setdefault(text, name)
+    if before != name:
+        text = f"as for {before}"
+    yield from _wrap(f"→ {text}", view, indent="  ", hang="    ")
+    yield from _wrap(formula_of(advised), view, indent="    ", hang="    ")
+    for step in advised.steps:
+        # Never broken into lines: it is there to be copied.
+        yield from (printable(f"    try:  {step.command}"), printable(f"    back: {step.undo}"))
 
 
 def formula_of(advised: Recommendation) -> str:
@@ -135,17 +197,21 @@ def formula_of(advised: Recommendation) -> str:
     return need.formula if isinstance(need, Need) else ""
 
 
-def _finding(finding: Finding, view: View) -> Iterator[str]:
+def _finding(finding: Finding, heading: Subject, view: View) -> Iterator[str]:
     label = f"{finding.severity:<8}"
-    text = f"{finding.message}  [{finding.rule}]"
+    about = "" if finding.subject == heading else f"{finding.subject.name}: "
+    text = f"{about}{finding.message}  [{finding.rule}]"
     lines = _wrap(text, view, indent=" " * 11, hang=" " * 11)
     lines[0] = lines[0].lstrip()
     shown = click.style(label, fg=_COLORS[finding.severity]) if view.color else label
     yield f"  {shown} {lines[0]}"
     yield from lines[1:]
-    if finding.location is not None:
-        place = finding.location
-        yield f"{' ' * 11}at {place.file}:{place.line}:{place.column}"
+
+
+def common_causes(results: Results) -> str:
+    """Return what is said of other causes where it is the same for all, else nothing."""
+    texts = {causes_text(f.ruled_out) for f in results.findings if f.ruled_out}
+    return texts.pop() if len(texts) == 1 else ""
 
 
 def causes_text(causes: Iterable[Evidence]) -> str:
@@ -171,8 +237,10 @@ def _silent(results: Results) -> Iterator[str]:
 
 
 def _wrap(text: str, view: View, *, indent: str, hang: str) -> list[str]:
+    """Return the lines of a text, none of an empty one."""
+    text = printable(text)
     if not view.width:
-        return [indent + text]
+        return [indent + text] if text else []
     # A percent sign stays with its number: a space that does not break holds them together.
     lines = textwrap.wrap(
         text.replace(" %", "\u00a0%"),

@@ -46,6 +46,8 @@ class Hit(NamedTuple):
         related: Other places that it is about.
         subject: Only where it is not the thing judged.
         recommendation: Computed advice; else the rule's own words.
+        brief: The message in a few words, where the rule is one of several on one cause.
+        cause: cgroup of the limit at fault, where that is not the subject's own.
     """
 
     message: str
@@ -56,6 +58,8 @@ class Hit(NamedTuple):
     related: tuple[Related, ...] = ()
     subject: Subject | None = None
     recommendation: Recommendation | None = None
+    brief: str = ""
+    cause: str | None = None
 
 
 class Skip(NamedTuple):
@@ -218,7 +222,7 @@ def run(
         scope = Scope(use)
         for finding in _judge(scope, plan, extent, results, ledger):
             _file(finding, scope, config, results, ledger)
-    results.findings.sort(key=_worst_first)
+    results.findings.sort(key=worst_first)
     return results
 
 
@@ -266,6 +270,8 @@ def _stamp(hit: Hit, subject: Subject, rule: Rule, extent: Extent | None) -> Fin
         evidence=hit.evidence,
         ruled_out=hit.ruled_out,
         recommendation=hit.recommendation or Recommendation(summary=rule.fix),
+        brief=hit.brief,
+        cause=hit.cause,
     )
 
 
@@ -320,7 +326,8 @@ def _suppression_uses(
         yield SuppressionUse(suppression, subject, unused, unknown)
 
 
-def _worst_first(finding: Finding) -> tuple[object, ...]:
+def worst_first(finding: Finding) -> tuple[object, ...]:
+    """Return what findings are sorted by."""
     at = finding.location
     place = ("", 0, 0) if at is None else (at.file, at.line, at.column)
     return (-finding.severity.rank, finding.subject.name, finding.rule, place, finding.message)

@@ -159,7 +159,10 @@ def free(*, periods: int | None = None, **demand: float) -> CgroupCase:
 def test_a_quota_lifted_for_a_measurement_becomes_a_number() -> None:
     advice = advised(free(periods=600))
     assert (advice.decision, advice.quota) == (Decision.SET, advice.need)
-    assert advice.summary == "CPUQuota=150% (18.8 % of this node)"
+    assert (
+        advice.summary
+        == "CPUQuota=150% (18.8 % of this node), in a drop-in: systemctl edit api.service"
+    )
     assert advice.reasons == ("it needs 150 %, and has no quota",)
     assert advised(free(periods=600), cpus=1).decision is Decision.REMOVE
     assert advised(free(periods=600, windows=20)).decision is Decision.UNKNOWN
@@ -193,7 +196,10 @@ def test_only_an_hour_of_demand_lowers_a_quota(
 
 def test_a_cut_leaves_the_highest_window_its_headroom() -> None:
     advice = advised(group(200, 0.3, max_cores=0.5, windows=HOUR))
-    assert advice.summary == "CPUQuota=75% (9.38 % of this node)"
+    assert (
+        advice.summary
+        == "CPUQuota=75% (9.38 % of this node), in a drop-in: systemctl edit api.service"
+    )
     assert advice.reasons == ("the highest burst in 1 h needs 75 %, and the quota is 200 %",)
     assert isinstance(advice.need, Need)
     assert advice.need.formula.startswith("highest burst in 36000 windows of 100 ms = 0.5 cores")
@@ -274,8 +280,9 @@ def test_a_container_is_told_in_the_words_of_its_engine() -> None:
     advice = decide(next(w for w in join(facts).workloads if w.kind == "container"))
     assert isinstance(advice, Advice)
     assert advice.summary == (
-        "CPUQuota=150% or more (--cpus=1.5, in Kubernetes 1500m; 18.8 % of this node); a lower"
-        " bound: the limit held the demand back while it was measured"
+        "--cpus=1.5 or more (18.8 % of this node), and where the container is created: an update"
+        " ends with the container; a lower bound: the limit held the demand back while it was"
+        " measured"
     )
 
 

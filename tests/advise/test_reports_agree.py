@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -23,6 +24,9 @@ from tests.rules.cases import Case, cases
 from tests.rules.facts import host_facts, read_facts
 
 VIEW = View(all=True)
+
+LEVELS = {"error": "error", "warning": "warning", "note": "info"}
+"""Severity behind each level of SARIF."""
 
 Said = Counter[tuple[str, str, str]]
 """What was recommended, how often: rule, name of the subject, text."""
@@ -84,11 +88,13 @@ def assert_agreement(report: Report) -> None:
     assert said_in_sarif(texts["sarif"]) == said
     assert said_in_junit(texts["junit"]) == said
     assert said_in_github(render("github", report, VIEW)) == texts_of(said)
-    assert set(re.findall(r"^  → (.*)$", texts["table"], re.MULTILINE)) == {*texts_of(said)}
+    advised = re.findall(r"^  → (.*)$", texts["table"], re.MULTILINE)
+    assert {text for text in advised if not text.startswith("as for ")} == {*texts_of(said)}
     markdown = [
         unescaped(t) for t in re.findall(r"^  - do: (.*)$", texts["markdown"], re.MULTILINE)
     ]
     assert Counter(markdown) == Counter(text for _, _, text in said.elements())
+    assert_counts(texts, document)
 
     advice = {w["cgroup"]: w["advice"] for w in document["workloads"]}
     for finding in document["findings"]:
@@ -98,14 +104,47 @@ def assert_agreement(report: Report) -> None:
             assert advice[finding["subject"]["cgroup"]]["decision"] == "remove"
 
 
+def assert_counts(texts: Mapping[str, str], document: Any) -> None:
+    """Hold the number of findings that each format shows against the summary."""
+    counted = Counter(f["severity"] for f in document["findings"] if f["part_of"] is None)
+    summary = {name: document["summary"][name] for name in ("error", "warning", "info")}
+    assert summary == {name: counted[name] for name in summary}
+    shown = "{error} error{}, {warning} warning{}, {info} note{}"
+    plural = ["" if summary[name] == 1 else "s" for name in summary]
+    for name in ("table", "markdown"):
+        assert texts[name].splitlines()[-1].startswith(shown.format(*plural, **summary))
+    labels = re.findall(r"^  (error|warning|info) ", texts["table"], re.MULTILINE)
+    assert Counter(labels) == counted
+    items = re.findall(r"^- \*\*(error|warning|info)\*\* ", texts["markdown"], re.MULTILINE)
+    assert Counter(items) == counted
+    levels = Counter(
+        result["level"]
+        for run in json.loads(texts["sarif"])["runs"]
+        for result in run["results"]
+        if not result["suppressions"]
+    )
+    assert levels == Counter(
+        {level: counted[name] for level, name in LEVELS.items() if counted[name]}
+    )
+    top = ET.fromstring(texts["junit"])  # noqa: S314 - our own
+    assert top.get("failures") == str(counted["error"] + counted["warning"])
+
+
 def assert_as_decided(recommendation: Any, advice: Any) -> None:
     """Hold what a finding recommends, and its very words, against the decision."""
     assert recommendation["advice"] == advice
-    text, quota = recommendation["summary"], advice["quota"]
-    numbers = [int(number) for number in re.findall(r"CPUQuota=(\d+)%", text)]
-    assert numbers == ([] if quota is None else [quota["cpu_quota_percent"]])
-    words = {"keep": "keep the quota", "remove": "no quota: ", "unknown": "(no number: "}
-    assert [d for d, word in words.items() if word in text] == (
+    text, _, how_to_find_out = recommendation["summary"].partition("; for a measurement")
+    quota = advice["quota"]
+    assert text == advice["summary"]
+    assert bool(how_to_find_out) == (advice["decision"] == "unknown")
+    written = {"CPUQuota=": 1, "--cpus=": 100, "limits.cpu: ": 0.1}
+    numbers = [
+        round(float(number) * written[key])
+        for key, number in re.findall(r"(CPUQuota=|--cpus=|limits.cpu: )([\d.]+)", text)
+    ]
+    assert set(numbers) <= (set() if quota is None else {quota["cpu_quota_percent"]})
+    words = {"keep": "keep the quota", "remove": "no quota: ", "unknown": "no number: "}
+    assert [d for d, word in words.items() if text.startswith(word)] == (
         [] if quota else [advice["decision"]]
     )
 
@@ -159,6 +198,7 @@ def said_in_json(document: Any) -> Said:
     return Counter(
         (f["rule"], f["subject"]["name"], f["recommendation"]["summary"])
         for f in document["findings"]
+        if f["part_of"] is None
     )
 
 
@@ -180,7 +220,7 @@ def said_in_junit(text: str) -> Said:
     for case in ET.fromstring(text).iter("testcase"):  # noqa: S314 - our own
         words = case.findtext("failure") or case.findtext("system-out")
         if words:
-            first, _, advice = words.partition("\n")
+            first, *_, advice = words.split("\n")
             subject = first.split(" ", 1)[1].partition(": ")[0]
             said[case.get("name", "").partition(" ")[0], subject, advice] += 1
     return said

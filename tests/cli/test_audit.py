@@ -33,6 +33,10 @@ def test_totals_are_judged_at_once_and_labelled_as_such(audit: Audit, capsys: Ca
     assert "throttled in 121957 of 184302 periods since the group was created" in out
     assert "66.2 %, more than 25 %" in out
     assert "watching" not in err
+    # The window is the whole life: there is one column for both, and none for what was not sampled.
+    (headings,) = (line.split() for line in out.splitlines() if line.startswith("WORKLOAD"))
+    assert "THROTTLED" in headings
+    assert not {"LIFETIME", "MEAN", "PEAK"} & {*headings}
 
 
 def test_a_finding_says_what_it_is_about_and_what_to_do(audit: Audit, capsys: Capture) -> None:

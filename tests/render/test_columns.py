@@ -36,7 +36,8 @@ def judged(facts: HostFacts) -> Report:
 
 def rows(report: Report, *, everything: bool = False) -> tuple[list[str], list[list[str]]]:
     assert report.host is not None
-    return table_rows(report.host, report, wide=False, everything=everything)
+    headings, shown, _ = table_rows(report.host, report, wide=False, everything=everything)
+    return headings, shown
 
 
 def cell(heading: str, group: CgroupCase, cpus: int = 4) -> str:

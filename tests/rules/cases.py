@@ -15,12 +15,13 @@ from typing import Any
 import pydantic
 import yaml
 
-from quota_advisor.audit.judge import judge
+from quota_advisor.audit.judge import by_rule, decisions
 from quota_advisor.checkout.inputs import discover
 from quota_advisor.lint.run import judge_inputs
 from quota_advisor.model.finding import Evidence, Finding, Severity
 from quota_advisor.model.lint import LimitsPolicy, LintContext
 from quota_advisor.model.report import Results
+from quota_advisor.model.workload import join
 from quota_advisor.rulebook.catalogue import Catalog
 from quota_advisor.rulebook.chosen import Rulebook
 from quota_advisor.rulebook.settings import Config
@@ -152,7 +153,8 @@ def results_of(case: Case, rules: Catalog, directory: Path) -> Results:
     """
     rulebook = Rulebook(rules, Config(), chosen=rules)
     if case.is_host:
-        return judge(host_facts(read_facts(case.judged), directory), rulebook, "test").results
+        host = join(host_facts(read_facts(case.judged), directory))
+        return by_rule(host, decisions(host), rulebook)
     inputs = discover([_as_given(_in_repository(case.judged, directory))])
     assert inputs.files, f"{case.judged}: nothing to judge"
     linted = judge_inputs(inputs, rulebook, case.read().context, jobs=1, verbose=True)

@@ -6,13 +6,14 @@ from collections import defaultdict
 
 from quota_advisor.advise.decide import misses_target
 from quota_advisor.advise.formula import too_little
+from quota_advisor.advise.words import more_room, needless
 from quota_advisor.checks.evidence import limit_evidence
 from quota_advisor.checks.host.evidence import limit_source, quota_advice
 from quota_advisor.checks.wording import listed
 from quota_advisor.derive.host.running_quota import quota_location
 from quota_advisor.model.advice import Decision, Need
 from quota_advisor.model.cgroup import Demand
-from quota_advisor.model.finding import Evidence, Recommendation
+from quota_advisor.model.finding import Evidence
 from quota_advisor.model.limit import Bandwidth, Missing
 from quota_advisor.model.workload import AdvisedWorkload, Host, Workload
 from quota_advisor.rulebook.catalogue import Rule
@@ -21,7 +22,7 @@ from quota_advisor.units import format_ratio, format_usec
 
 
 @check(AdvisedWorkload)
-def quota_below_peak(advised: AdvisedWorkload, rule: Rule) -> Verdicts:
+def quota_below_peak(advised: AdvisedWorkload, _rule: Rule) -> Verdicts:
     """Compare the quota with the peak and the headroom that it needs."""
     workload, advice = advised
     measured = _limited_demand(workload)
@@ -40,6 +41,7 @@ def quota_below_peak(advised: AdvisedWorkload, rule: Rule) -> Verdicts:
             f"quota of {limit.cores:.3g} cores, but the p95 peak is {at_least}"
             f"{demand.p95_cores:.3g} cores and needs {at_least}{need.cores:.3g} with headroom"
         ),
+        brief=f"needs {at_least}{need.cores:.3g} cores",
         location=quota_location(workload),
         evidence=(
             Evidence(
@@ -56,7 +58,7 @@ def quota_below_peak(advised: AdvisedWorkload, rule: Rule) -> Verdicts:
             *_demand_evidence(demand),
             limit_evidence(limit, limit_source(workload.cgroup)),
         ),
-        recommendation=quota_advice(advice, rule.fix),
+        recommendation=quota_advice(workload, advice),
     )
 
 
@@ -77,6 +79,7 @@ def peak_censored(workload: Workload, rule: Rule) -> Verdicts:
             f"the limit held demand back in {demand.censored_windows} of {active} active windows"
             f" ({format_ratio(share)}): the peak of {demand.p95_cores:.3g} cores is a lower bound"
         ),
+        brief=f"held back in {demand.censored_windows} of {active} active windows",
         evidence=(
             Evidence(
                 label="censored windows as a share of active windows",
@@ -87,7 +90,7 @@ def peak_censored(workload: Workload, rule: Rule) -> Verdicts:
             *_demand_evidence(demand),
             limit_evidence(limit, limit_source(workload.cgroup)),
         ),
-        recommendation=Recommendation(summary=_how_to_uncensor(workload)),
+        recommendation=more_room(workload, limit),
     )
 
 
@@ -110,6 +113,7 @@ def quota_at_mean_use(advised: AdvisedWorkload, rule: Rule) -> Verdicts:
             f"mean use of {demand.mean_cores:.3g} cores is {format_ratio(share)} of the quota of"
             f" {limit.cores:.3g} cores: nothing is left for a burst"
         ),
+        brief=f"mean use {format_ratio(share)} of the quota",
         location=quota_location(workload),
         evidence=(
             Evidence(
@@ -121,7 +125,7 @@ def quota_at_mean_use(advised: AdvisedWorkload, rule: Rule) -> Verdicts:
             *_demand_evidence(demand),
             limit_evidence(limit, limit_source(workload.cgroup)),
         ),
-        recommendation=quota_advice(advice, rule.fix),
+        recommendation=quota_advice(workload, advice),
     )
 
 
@@ -140,6 +144,7 @@ def quota_exceeds_host(workload: Workload, _rule: Rule) -> Verdicts:
             limit_evidence(limit, limit_source(workload.cgroup)),
             Evidence(label="CPUs available", value=cpus, unit="cpus"),
         ),
+        recommendation=needless(workload),
     )
 
 
@@ -196,20 +201,4 @@ def _demand_evidence(demand: Demand) -> tuple[Evidence, ...]:
         Evidence(label="highest burst", value=demand.highest_cores, unit="cores"),
         Evidence(label="windows", value=demand.windows, unit="windows"),
         Evidence(label="censored windows", value=demand.censored_windows, unit="windows"),
-    )
-
-
-def _how_to_uncensor(workload: Workload) -> str:
-    if workload.unit is None:
-        source = limit_source(workload.cgroup)
-        if source is None:
-            return "lift the limit for the time of a measurement and audit again"
-        none = "-1" if workload.lineage[0].version == 1 else "max"
-        return (
-            f"lift the limit for a measurement: write {none} to {source.locator}; audit again;"
-            " then put it back"
-        )
-    return (
-        f"lift the limit for a measurement: systemctl set-property --runtime {workload.name}"
-        " CPUQuota= ; audit again; then put it back"
     )

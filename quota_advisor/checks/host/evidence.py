@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from quota_advisor.advise.words import more_room
 from quota_advisor.derive.host.throttling import Throttling
 from quota_advisor.model.advice import Advice, Decision
 from quota_advisor.model.cgroup import CgroupFacts, CounterWindow
 from quota_advisor.model.finding import Evidence, Recommendation
-from quota_advisor.model.limit import Missing
+from quota_advisor.model.limit import Bandwidth, Missing
 from quota_advisor.model.node import NodeFacts, PressureShare
 from quota_advisor.model.source import Source
 from quota_advisor.model.workload import Workload
@@ -102,8 +103,11 @@ def _share(
     return Evidence(label=label, value=ratio, unit="ratio", threshold=threshold)
 
 
-def quota_advice(advice: Advice, otherwise: str) -> Recommendation:
-    """Return what was decided, or the rule's words with the reason why nothing could be."""
-    unknown = advice.decision is Decision.UNKNOWN
-    summary = f"{otherwise.strip()} ({advice.summary})" if unknown else advice.summary
-    return Recommendation(summary=summary, advice=advice)
+def quota_advice(workload: Workload, advice: Advice) -> Recommendation:
+    """Return what was decided; where nothing could be, how to find out."""
+    limit = workload.limit
+    if advice.decision is not Decision.UNKNOWN or not isinstance(limit, Bandwidth):
+        return Recommendation(summary=advice.summary, advice=advice, steps=advice.steps)
+    room = more_room(workload, limit)
+    summary = f"{advice.summary}; {room.summary}"
+    return Recommendation(summary=summary, advice=advice, steps=room.steps)

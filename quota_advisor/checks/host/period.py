@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from quota_advisor.advise.words import set_burst
 from quota_advisor.checks.evidence import limit_evidence
 from quota_advisor.checks.host.evidence import bound_evidence, limit_source
 from quota_advisor.derive.host.running_quota import kernel_scaling, period_location, quota_location
@@ -79,6 +80,7 @@ def burst_eligible(workload: Workload, rule: Rule) -> Verdicts:
             f"throttled in {format_ratio(found.ratio)} of its periods although its mean use is only"
             f" {format_ratio(mean_ratio)} of the quota: unused quota could be saved for bursts"
         ),
+        brief=f"mean use only {format_ratio(mean_ratio)} of the quota: a burst may help",
         evidence=(
             bound_evidence(workload, found, bar),
             Evidence(
@@ -91,7 +93,8 @@ def burst_eligible(workload: Workload, rule: Rule) -> Verdicts:
         ),
         recommendation=Recommendation(
             summary=f"set {_burst_file(workload)} to at most the quota of {limit.quota_usec}"
-            " microseconds and measure; systemd does not manage it, so it is lost at a restart"
+            " microseconds and measure; nobody manages it, so it is lost at a restart",
+            steps=set_burst(workload, limit.quota_usec),
         ),
     )
 

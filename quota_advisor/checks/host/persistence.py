@@ -5,17 +5,17 @@ from __future__ import annotations
 import posixpath
 from typing import NamedTuple
 
+from quota_advisor.advise.words import to_persist
 from quota_advisor.checks.evidence import limit_evidence
 from quota_advisor.checks.host.evidence import limit_source
 from quota_advisor.derive.host.running_quota import kernel_scaling, quota_location
 from quota_advisor.model.cgroup import CgroupFacts
 from quota_advisor.model.finding import Evidence, Recommendation
-from quota_advisor.model.limit import DEFAULT_PERIOD_USEC, Bandwidth, CpuLimit, Missing, Unlimited
+from quota_advisor.model.limit import Bandwidth, CpuLimit, Missing, Unlimited
 from quota_advisor.model.unit import UnitConfig, UnitProperties
 from quota_advisor.model.workload import Workload
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Verdicts, check
-from quota_advisor.units import format_number
 
 REALTIME_POLICIES = ("fifo", "rr")
 
@@ -41,7 +41,7 @@ def live_quota_not_persisted(workload: Workload, rule: Rule) -> Verdicts:
             _limit_evidence("live limit", live, group),
             _limit_evidence("configured limit", wanted, None),
         ),
-        recommendation=Recommendation(summary=_how_to_persist(workload, live)),
+        recommendation=to_persist(workload),
     )
 
 
@@ -229,21 +229,3 @@ def _limit_evidence(label: str, limit: CpuLimit, group: CgroupFacts | None) -> E
     if isinstance(limit, Bandwidth):
         return limit_evidence(limit, source, label=label)
     return Evidence(label=label, value="unlimited", source=source)
-
-
-def _how_to_persist(workload: Workload, live: CpuLimit) -> str:
-    if not isinstance(live, Bandwidth):
-        return (
-            "to keep it unlimited, set CPUQuota= to nothing in a drop-in whose name sorts last;"
-            " otherwise restore the unit's own limit with systemctl daemon-reload"
-        )
-    period = (
-        ""
-        if live.period_usec == DEFAULT_PERIOD_USEC
-        else f" and CPUQuotaPeriodSec={live.period_usec}us"
-    )
-    # As short as it can be: before systemd 240 only whole percentages are read.
-    return (
-        f"to keep it, write CPUQuota={format_number(live.percent, 2)}%{period} into a drop-in of"
-        f" {workload.name} whose name sorts last, then systemctl daemon-reload"
-    )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import posixpath
-
+from quota_advisor.advise.words import raise_above
 from quota_advisor.checks.evidence import degree, limit_evidence, over
 from quota_advisor.checks.host.evidence import (
     bound_evidence,
@@ -25,7 +24,7 @@ from quota_advisor.derive.host.throttling import (
     throttling,
 )
 from quota_advisor.model.cgroup import CounterWindow
-from quota_advisor.model.finding import Evidence, Recommendation, Severity
+from quota_advisor.model.finding import Evidence, Severity
 from quota_advisor.model.limit import Bandwidth, Missing
 from quota_advisor.model.workload import AdvisedWorkload, Workload
 from quota_advisor.rulebook.catalogue import Rule
@@ -58,6 +57,7 @@ def throttled_often(advised: AdvisedWorkload, rule: Rule) -> Verdicts:
             f" {over(window)}: {format_ratio(found.ratio)},"
             f" more than {format_ratio(bar)}"
         ),
+        brief=f"{window.throttled_periods} of {window.periods} periods throttled",
         severity=severity,
         location=quota_location(workload),
         evidence=(
@@ -66,7 +66,7 @@ def throttled_often(advised: AdvisedWorkload, rule: Rule) -> Verdicts:
             *throttle_evidence(workload, window),
         ),
         ruled_out=ruled_out(workload.node),
-        recommendation=quota_advice(advice, rule.fix),
+        recommendation=quota_advice(workload, advice),
     )
 
 
@@ -93,8 +93,10 @@ def throttled_time(advised: AdvisedWorkload, rule: Rule) -> Verdicts:
     if severity is None:
         return
     source = pressure_source if stall.is_measured else counter_source
+    at_most = "" if stall.is_measured else "at most "
     yield Hit(
         message=_stall_message(stall, window),
+        brief=f"stood still {at_most}{format_ratio(stall.ratio)} of the time",
         severity=severity,
         location=quota_location(workload),
         evidence=(
@@ -109,7 +111,7 @@ def throttled_time(advised: AdvisedWorkload, rule: Rule) -> Verdicts:
             *throttle_evidence(workload, window),
         ),
         ruled_out=ruled_out(workload.node),
-        recommendation=quota_advice(advice, rule.fix),
+        recommendation=quota_advice(workload, advice),
     )
 
 
@@ -144,6 +146,8 @@ def throttled_by_ancestor(workload: Workload, rule: Rule) -> Verdicts:
             f" its limit of {culprit.limit.text} was spent in {format_ratio(found.ratio)} of its"
             f" periods {over(window)}; the workload's own counters do not show it"
         ),
+        brief=f"{workload.name} held back {at_most}{format_ratio(stall.ratio)} of the time",
+        cause=culprit.path,
         severity=severity,
         evidence=(
             Evidence(
@@ -156,10 +160,7 @@ def throttled_by_ancestor(workload: Workload, rule: Rule) -> Verdicts:
             limit_evidence(culprit.limit, limit_source(culprit), label="limit of the ancestor"),
         ),
         ruled_out=ruled_out(workload.node),
-        recommendation=Recommendation(
-            summary=f"raise or remove the limit of {posixpath.basename(culprit.path)},"
-            " or move this workload to another slice"
-        ),
+        recommendation=raise_above(workload, culprit.path),
     )
 
 
@@ -177,6 +178,7 @@ def health_hides_throttling(workload: Workload, rule: Rule) -> Verdicts:
             f"Restart={workload.restart} and an active unit look healthy while"
             f" {format_ratio(found.ratio)} of its periods were throttled {over(found.window)}"
         ),
+        brief=f"Restart={workload.restart} hides it",
         evidence=(
             bound_evidence(workload, found, bar),
             Evidence(label="Restart", value=workload.restart),

@@ -110,6 +110,7 @@ def threads_exceed_quota(case: QuotaCase, rule: Rule) -> Verdicts:
         available = () if case.cpus is None else (cpus,)
         yield Hit(
             message=_threads_message(threads, limit, stall, cpus),
+            brief=f"{threads.number} threads on {limit.cores:.3g} cores",
             location=threads.at,
             related=_at(case.asked and case.asked.at, "the quota"),
             evidence=(

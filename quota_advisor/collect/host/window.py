@@ -264,7 +264,7 @@ def _notes(
     sampled = watched.sampled
     gone = len(watched.first.keys() - alive.keys())
     if gone:
-        yield f"{gone} cgroup(s) vanished during the window and are left out"
+        yield f"{_cgroups(gone)} vanished during the window: left out"
     stayed = {
         path: found
         for path, found in alive.items()
@@ -272,7 +272,7 @@ def _notes(
     }
     remade = len(watched.first.keys() & alive.keys()) - len(stayed)
     if remade:
-        yield f"{remade} cgroup(s) were recreated during the window and have no window of their own"
+        yield f"{_cgroups(remade)} made anew during the window: nothing to compare with"
     for path, found in stayed.items():
         if _limit_changed(path, found, watched):
             yield f"{path}: its CPU limit changed during the window"
@@ -283,7 +283,7 @@ def _notes(
         )
     if sampled.unopened:
         yield (
-            f"{sampled.unopened} cgroup(s), those without a limit first, were not sampled: "
+            f"{_cgroups(sampled.unopened)} without samples, those without a limit first: "
             "too few files may be open at once (ulimit -Hn)"
         )
 
@@ -323,3 +323,7 @@ def _int_rise(name: str, first: int | Missing, last: int | Missing) -> int | Mis
         return rise
     # Half the span in one window is no progress: it is a step back.
     return Missing(reason=f"{name} {_BACKWARDS}: from {first} to {last}")
+
+
+def _cgroups(number: int) -> str:
+    return f"{number} cgroup{'' if number == 1 else 's'}"

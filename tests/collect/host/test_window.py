@@ -493,7 +493,7 @@ def test_a_recreated_cgroup_is_noted_as_such_and_not_as_a_changed_limit(machine:
     machine.on_sleep = restart
 
     assert machine.observe().notes == (
-        "1 cgroup(s) were recreated during the window and have no window of their own",
+        "1 cgroup made anew during the window: nothing to compare with",
     )
 
 
@@ -506,7 +506,7 @@ def test_a_vanished_cgroup_is_left_out_and_counted(machine: Machine) -> None:
     observed = machine.observe()
 
     assert [group.path for group in observed.cgroups] == ["/"]
-    assert observed.notes == ("1 cgroup(s) vanished during the window and are left out",)
+    assert observed.notes == ("1 cgroup vanished during the window: left out",)
     assert observed.problems == ()
 
 
@@ -695,7 +695,7 @@ def test_what_does_not_fit_into_the_file_limit_is_left_out_and_said(
 
     sampled = [group.path for group in observed.cgroups if isinstance(group.demand, Demand)]
     assert sampled == ["/", "/0.service", "/5.service"]
-    assert observed.notes[0].startswith("4 cgroup(s)")
+    assert observed.notes[0].startswith("4 cgroups without samples")
 
 
 def test_the_file_limit_is_raised_to_its_hard_bound() -> None:
