@@ -91,6 +91,8 @@ class NodeFacts:
         irqs: Interrupt lines with their CPUs.
         rt_runtime_usec: ``kernel.sched_rt_runtime_us``; unlimited for -1.
         rt_period_usec: ``kernel.sched_rt_period_us``.
+        fair_server: Whether the kernel's server for normal tasks has run time on every CPU
+            (``/sys/kernel/debug/sched/fair_server``).
         steal_ratio: Share of CPU time over the window that the hypervisor gave to others.
         busy_ratio: Share of CPU time over the window that was used.
         cpu_pressure, io_pressure, memory_pressure: Host pressure over the window.
@@ -114,6 +116,7 @@ class NodeFacts:
     cpu_pressure: PressureShare | Missing
     io_pressure: PressureShare | Missing
     memory_pressure: PressureShare | Missing
+    fair_server: bool | Missing = _NOT_TOLD
     sources: tuple[Source, ...] = ()
 
     def source(self, suffix: str) -> Source | None:

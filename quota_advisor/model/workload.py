@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from quota_advisor.model.advice import Advice
@@ -30,6 +30,7 @@ class Workload:
             top of a container does when seen from inside.
         members: Cgroups directly below it that hold processes, themselves or further down.
         node: The machine that it runs on.
+        shares_cpus: Another workload, neither above nor below it, is pinned to some of its CPUs.
     """
 
     kind: str
@@ -39,6 +40,7 @@ class Workload:
     ancestors: tuple[CgroupFacts, ...]
     members: tuple[CgroupFacts, ...]
     node: NodeFacts
+    shares_cpus: bool = False
 
     @property
     def subject(self) -> Subject:
@@ -104,6 +106,16 @@ class Workload:
             return len(online & set(told)) or len(told)
         return len(online)
 
+    @property
+    def is_pinned(self) -> bool:
+        """Whether it has fewer CPUs than the machine, and not just those of the group above."""
+        if isinstance(self.cgroup, Missing) or not isinstance(self.cgroup.cpus, tuple):
+            return False
+        cpus = set(self.cgroup.cpus)
+        above = next((set(g.cpus) for g in self.ancestors if isinstance(g.cpus, tuple)), set())
+        inherited = bool(above) and above <= cpus
+        return bool(cpus) and not inherited and not cpus >= set(self.node.cpus_online)
+
     def can_spend(self, limit: Bandwidth) -> bool:
         """Whether its CPUs are enough to spend a limit; yes where none are known."""
         return not 0 < self.cpus_available <= limit.cores
@@ -163,7 +175,7 @@ def join(facts: HostFacts) -> Host:
     ]
     seen = {id(workload.unit) for workload in live if workload.unit is not None}
     idle = [_idle(unit, facts.node) for unit in facts.units if id(unit) not in seen]
-    return Host(facts=facts, workloads=(*live, *idle))
+    return Host(facts=facts, workloads=(*_with_neighbours(live), *idle))
 
 
 def ancestor_paths(path: str) -> Iterator[str]:
@@ -210,6 +222,35 @@ def _members(by_path: Mapping[str, CgroupFacts]) -> Mapping[str, tuple[CgroupFac
             parent = posixpath.dirname(path)
             children[parent] = (*children.get(parent, ()), group)
     return children
+
+
+def _with_neighbours(workloads: Sequence[Workload]) -> Iterator[Workload]:
+    """Yield the workloads, those that share the CPUs that they are pinned to marked."""
+    pinned: dict[tuple[int, ...], list[str]] = {}
+    for workload in workloads:
+        if workload.is_pinned:
+            group = workload.lineage[0]
+            pinned.setdefault(_cpus_of(group), []).append(group.path)
+    for workload in workloads:
+        shares = workload.is_pinned and _has_neighbour(workload.lineage[0], pinned)
+        yield replace(workload, shares_cpus=True) if shares else workload
+
+
+def _has_neighbour(group: CgroupFacts, pinned: Mapping[tuple[int, ...], Sequence[str]]) -> bool:
+    own = set(_cpus_of(group))
+    return any(
+        not own.isdisjoint(cpus) and any(_are_apart(group.path, path) for path in paths)
+        for cpus, paths in pinned.items()
+    )
+
+
+def _are_apart(one: str, other: str) -> bool:
+    """Whether neither of two groups is, or lies below, the other."""
+    return not f"{one}/".startswith(f"{other}/") and not f"{other}/".startswith(f"{one}/")
+
+
+def _cpus_of(group: CgroupFacts) -> tuple[int, ...]:
+    return group.cpus if isinstance(group.cpus, tuple) else ()
 
 
 def _live(

@@ -63,6 +63,7 @@ def _engine(value: object) -> object:
 
 Number = Annotated[int | Missing, pydantic.BeforeValidator(_missing)]
 Ratio = Annotated[float | Missing, pydantic.BeforeValidator(_missing)]
+Flag = Annotated[bool | Missing, pydantic.BeforeValidator(_missing)]
 Cpus = Annotated[tuple[int, ...], pydantic.BeforeValidator(_cpu_list)]
 MaybeCpus = Annotated[tuple[int, ...] | Missing, pydantic.BeforeValidator(_cpu_list)]
 
@@ -92,6 +93,7 @@ class NodeCase(_Short):
     )
     irqs: tuple[IrqCase, ...] = ()
     rt_runtime_usec: Literal["unlimited"] | Number = 950_000
+    fair_server: Flag = NOT_GIVEN
     steal_ratio: Ratio = 0.0
     busy_ratio: Ratio = 0.2
     cpu_some_ratio: Ratio = NOT_GIVEN
@@ -243,6 +245,7 @@ def _node(case: NodeCase) -> NodeFacts:
         if isinstance(case.rt_runtime_usec, str)
         else case.rt_runtime_usec,
         rt_period_usec=1_000_000,
+        fair_server=case.fair_server,
         steal_ratio=case.steal_ratio,
         busy_ratio=case.busy_ratio,
         cpu_pressure=_share(case.cpu_some_ratio),

@@ -10,6 +10,7 @@ from quota_advisor.advise.words import more_room, needless
 from quota_advisor.checks.evidence import limit_evidence
 from quota_advisor.checks.host.evidence import limit_source, quota_advice
 from quota_advisor.checks.wording import listed
+from quota_advisor.derive.host.pinning import is_exclusive_container
 from quota_advisor.derive.host.running_quota import quota_location
 from quota_advisor.model.advice import Decision, Need
 from quota_advisor.model.cgroup import Demand
@@ -137,6 +138,9 @@ def quota_exceeds_host(workload: Workload, _rule: Rule) -> Verdicts:
     # No CPUs are known of an image: nothing runs there.
     if not isinstance(limit, Bandwidth) or workload.can_spend(limit):
         return
+    # The limit is what these CPUs were given for; without it they are lost.
+    if is_exclusive_container(workload):
+        return
     yield Hit(
         message=(f"quota of {limit.cores:.4g} cores on {cpus} available CPUs limits nothing"),
         location=quota_location(workload),
@@ -156,7 +160,7 @@ def uniform_quota(host: Host, rule: Rule) -> Verdicts:
         configured = workload.configured
         if not isinstance(configured, Bandwidth) or workload.kind != "service":
             continue
-        if not workload.transient:
+        if not workload.transient and not _is_vendors(workload):
             # Instances of one template share their quota on purpose: they count once.
             stem, at, _ = workload.name.partition("@")
             services[configured.text].setdefault(stem + at, workload)
@@ -175,6 +179,12 @@ def uniform_quota(host: Host, rule: Rule) -> Verdicts:
                 ),
             ),
         )
+
+
+def _is_vendors(workload: Workload) -> bool:
+    """Whether the quota came with a package: whoever made it sized it for what it is."""
+    place = quota_location(workload)
+    return place is not None and place.file.startswith(("/usr/lib/", "/lib/"))
 
 
 def _limited_demand(workload: Workload) -> tuple[Bandwidth, Demand] | Missing:

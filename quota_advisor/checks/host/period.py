@@ -5,7 +5,13 @@ from __future__ import annotations
 from quota_advisor.advise.words import set_burst
 from quota_advisor.checks.evidence import limit_evidence
 from quota_advisor.checks.host.evidence import bound_evidence, limit_source
-from quota_advisor.derive.host.running_quota import kernel_scaling, period_location, quota_location
+from quota_advisor.derive.host.running_quota import (
+    Scaling,
+    kernel_scaling,
+    period_location,
+    quota_location,
+)
+from quota_advisor.derive.host.threads import running_threads
 from quota_advisor.derive.host.throttling import binding_limit, throttling
 from quota_advisor.model.finding import Evidence, Recommendation
 from quota_advisor.model.limit import (
@@ -17,6 +23,14 @@ from quota_advisor.model.workload import Workload
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Skip, Verdicts, check
 from quota_advisor.units import format_ratio, format_usec
+
+MAX_CARRIED_RATIO = 0.5
+"""Largest share of throttled periods that a burst can end.
+
+A burst of at most the quota gives a peak one more quota, spent at once. That saves a peak which
+its second period would have ended; where more than half of the periods are throttled, some
+follow upon each other, and the peaks need more than twice the quota.
+"""
 
 
 @check(Workload)
@@ -30,11 +44,12 @@ def period_below_tick(workload: Workload, _rule: Rule) -> Verdicts:
         return
     if limit.period_usec >= DEFAULT_PERIOD_USEC:
         return
-    tick_hz = workload.node.tick_hz
-    if isinstance(tick_hz, Missing) or isinstance(group.threads, Missing):
-        yield Skip("the timer tick or the number of threads is not known")
+    tick_hz, running = workload.node.tick_hz, running_threads(workload)
+    if isinstance(tick_hz, Missing):
+        yield Skip("the timer tick is not known")
         return
-    running = max(min(group.threads, workload.cpus_available), 1)
+    if running == 0:
+        return
     overrun_usec = running * 1_000_000 / tick_hz
     if limit.quota_usec >= overrun_usec:
         return
@@ -74,6 +89,8 @@ def burst_eligible(workload: Workload, rule: Rule) -> Verdicts:
         return
     mean_ratio = group.demand.mean_cores / limit.cores
     if group.burst_usec > 0 or mean_ratio > rule.option("max_mean_ratio"):
+        return
+    if found.ratio > MAX_CARRIED_RATIO or _throttled_above(workload):
         return
     yield Hit(
         message=(
@@ -128,19 +145,19 @@ def burst_blocks_lowering(workload: Workload, _rule: Rule) -> Verdicts:
 
 @check(Workload)
 def kernel_scaled_period(workload: Workload, _rule: Rule) -> Verdicts:
-    """Find a period that the kernel doubled because its timer could not keep up."""
+    """Find a period that the kernel lengthened because its timer could not keep up."""
     live = workload.limit
     if not isinstance(live, Bandwidth):
         return
-    factor = kernel_scaling(workload.configured, live)
-    if factor is None or not isinstance(workload.configured, Bandwidth):
+    scaling = kernel_scaling(workload.configured, live)
+    if scaling is None or not isinstance(workload.configured, Bandwidth):
         return
     yield Hit(
         message=(
-            f"the kernel runs a period of {format_usec(live.period_usec)},"
-            f" {factor} times the configured {format_usec(workload.configured.period_usec)}:"
-            " it scales so, and logs it, when its timer cannot keep up; without that log entry"
-            " somebody wrote it"
+            f"the kernel runs a period of {format_usec(live.period_usec)}"
+            f" instead of the configured {format_usec(workload.configured.period_usec)}:"
+            f" {_lengthened(scaling)} because its timer could not keep up, which it logs; without"
+            " that log entry somebody wrote it"
         ),
         location=period_location(workload),
         evidence=(
@@ -148,6 +165,24 @@ def kernel_scaled_period(workload: Workload, _rule: Rule) -> Verdicts:
             Evidence(label="live period", value=live.period_usec, unit="usec"),
             Evidence(label="configured period", value=workload.configured.period_usec, unit="usec"),
         ),
+    )
+
+
+def _throttled_above(workload: Workload) -> bool:
+    """Whether a limit further up was spent: a burst of one's own does not pass that."""
+    windows = [group.window for group in workload.ancestors if isinstance(group.limit, Bandwidth)]
+    return any(
+        not isinstance(window, Missing)
+        and isinstance(window.throttled_periods, int)
+        and window.throttled_periods > 0
+        for window in windows
+    )
+
+
+def _lengthened(scaling: Scaling) -> str:
+    times = "once" if scaling.steps == 1 else f"{scaling.steps} times"
+    return (
+        f"doubled {times}" if scaling.factor == "2" else f"lengthened by {scaling.factor} {times}"
     )
 
 

@@ -32,6 +32,7 @@ from quota_advisor.units import parse_cpu_list
 
 CPU = "/sys/devices/system/cpu"
 NODE = "/sys/devices/system/node"
+FAIR_SERVER = "/sys/kernel/debug/sched/fair_server"
 RESOURCES = ("cpu", "io", "memory")
 
 MAX_CONFIG_BYTES = 4 << 20
@@ -119,6 +120,7 @@ def collect_node(
         irqs=tuple(_irqs(files)),
         rt_runtime_usec=files.value("/proc/sys/kernel/sched_rt_runtime_us", _parse_rt_runtime),
         rt_period_usec=files.value("/proc/sys/kernel/sched_rt_period_us", _parse_number),
+        fair_server=_fair_server(root),
         steal_ratio=cores if isinstance(cores, Missing) else cores.steal,
         busy_ratio=cores if isinstance(cores, Missing) else cores.busy,
         cpu_pressure=pressure["cpu"],
@@ -206,6 +208,23 @@ def _tick_hz(files: _Files, release: str) -> int | Missing:
 def _gunzip(data: bytes) -> bytes:
     # 16 + MAX_WBITS: a gzip header is expected.
     return zlib.decompressobj(16 + zlib.MAX_WBITS).decompress(data, MAX_CONFIG_BYTES)
+
+
+def _fair_server(root: HostRoot) -> bool | Missing:
+    """Return whether normal tasks have a server with run time on each CPU (6.12 and later).
+
+    debugfs is for root, and may not be mounted: that it cannot be read is no problem.
+    """
+    try:
+        names = root.names(FAIR_SERVER)
+    except OSError as error:
+        return Missing(reason=describe(error, FAIR_SERVER))
+    cpus = [name for name in names if _NUMBERED.match(name)]
+    runtimes = [root.try_read(f"{FAIR_SERVER}/{name}/runtime") for name in cpus]
+    unread = next((found for found in runtimes if isinstance(found, Missing)), None)
+    if unread is not None or not runtimes:
+        return unread or Missing(reason=f"{FAIR_SERVER}: no CPU")
+    return all(str(runtime).strip() != "0" for runtime in runtimes)
 
 
 def _isolation(files: _Files, cpus: CpuList) -> Isolation | Missing:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from quota_advisor.derive.host.throttling import throttling
 from quota_advisor.derive.quota_case import AskedPeriod, AskedQuota, LimitAbove, QuotaCase, Threads
@@ -87,17 +88,51 @@ class RunningQuota(QuotaCase):
         return found if isinstance(found, Missing) else found.bound_ratio
 
 
-def kernel_scaling(configured: object, live: Bandwidth) -> int | None:
-    """Return by which power of two the kernel scaled period and quota, or None if it did not.
+class Scaling(NamedTuple):
+    """How the kernel lengthened a period, and the quota with it.
 
-    Source: kernel/sched/fair.c, ``sched_cfs_period_timer``: both are doubled together while the
-    new period stays below one second.
+    Attributes:
+        steps: How often.
+        factor: By how much each time, as the kernel writes it.
     """
-    if not isinstance(configured, Bandwidth) or live.period_usec >= MAX_PERIOD_USEC:
+
+    steps: int
+    factor: str
+
+
+def kernel_scaling(configured: object, live: Bandwidth) -> Scaling | None:
+    """Return how the kernel scaled period and quota, or None if it did not.
+
+    Sources: kernel/sched/fair.c, ``sched_cfs_period_timer``: 5.4 and later double both while the
+    new period stays below one second (commit 4929a4e6faa0); 5.1 to 5.3, and stable series before
+    4929a4e6faa0 came to them, take 147/128 and stop at one second (commit 2e8e19226398). Its timer
+    has to be late by more than three periods: from the default period on, somebody wrote the
+    other one.
+    """
+    if not isinstance(configured, Bandwidth) or configured.period_usec >= DEFAULT_PERIOD_USEC:
         return None
-    factor, rest = divmod(live.period_usec, configured.period_usec)
-    doubled = rest == 0 and factor > 1 and factor & (factor - 1) == 0
-    return factor if doubled and live.quota_usec == configured.quota_usec * factor else None
+    if live.period_usec > MAX_PERIOD_USEC:
+        return None
+    ways = [("147/128", _by_fifteen_percent)]
+    if live.period_usec < MAX_PERIOD_USEC:
+        ways.append(("2", _doubled))
+    for factor, grow in ways:
+        quota, period, steps = configured.quota_usec * 1000, configured.period_usec * 1000, 0
+        while period // 1000 < live.period_usec:
+            quota, period = grow(quota, period)
+            steps += 1
+        if steps and (quota // 1000, period // 1000) == (live.quota_usec, live.period_usec):
+            return Scaling(steps, factor)
+    return None
+
+
+def _doubled(quota_nsec: int, period_nsec: int) -> tuple[int, int]:
+    return quota_nsec * 2, period_nsec * 2
+
+
+def _by_fifteen_percent(quota_nsec: int, period_nsec: int) -> tuple[int, int]:
+    longer = min(period_nsec * 147 // 128, MAX_PERIOD_USEC * 1000)
+    return quota_nsec * longer // period_nsec, longer
 
 
 def quota_location(workload: Workload) -> Location | None:

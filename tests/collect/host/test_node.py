@@ -133,6 +133,25 @@ def test_unlimited_real_time(tmp_path: Path) -> None:
 # ---- tick
 
 
+FAIR_SERVER = "/sys/kernel/debug/sched/fair_server"
+
+
+@pytest.mark.parametrize(
+    ("runtimes", "guards"), [(("50000000\n",) * 2, True), (("1\n", "0\n"), False)]
+)
+def test_the_fair_server_guards_where_every_cpu_has_run_time(
+    tmp_path: Path, runtimes: tuple[str, ...], guards: object
+) -> None:
+    files = {f"{FAIR_SERVER}/cpu{n}/runtime": text for n, text in enumerate(runtimes)}
+    assert facts(plant(tmp_path, MACHINE | files))[0].fair_server is guards
+
+
+def test_a_fair_server_that_cannot_be_seen_is_not_known_and_no_problem(tmp_path: Path) -> None:
+    node, problems = facts(plant(tmp_path, MACHINE))
+    assert isinstance(node.fair_server, Missing)
+    assert not problems
+
+
 def test_the_tick_comes_from_the_running_kernels_own_configuration(tmp_path: Path) -> None:
     root = plant(tmp_path, MACHINE)
     (tmp_path / "proc/config.gz").write_bytes(gzip.compress(b"CONFIG_HZ=250\n"))
