@@ -32,6 +32,7 @@ MODULES = {
     "UnitConfig": ("units.container_clients", "units.drop_ins", "units.unit_files"),
     "Workload": (
         "host.demand",
+        "host.enforcement",
         "host.hierarchy",
         "host.node",
         "host.period",

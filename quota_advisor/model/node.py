@@ -26,11 +26,22 @@ class KernelFeatures:
     """What this kernel's bandwidth control can do, found by probing files, not versions.
 
     Missing means that no file could tell, for instance because there is no cgroup but the root.
+
+    Attributes:
+        burst: There is a burst file.
+        stat_local: There is ``cpu.stat.local``.
+        cgroup_pressure: There is ``cpu.pressure`` for each cgroup.
+        cpu_controller: The top of the hierarchy has the CPU controller to hand on.
+        cfs_bandwidth: Built with CONFIG_CFS_BANDWIDTH.
+        rt_group_sched: Built with CONFIG_RT_GROUP_SCHED.
     """
 
     burst: bool | Missing
     stat_local: bool | Missing
     cgroup_pressure: bool | Missing
+    cpu_controller: bool | Missing = _NOT_TOLD
+    cfs_bandwidth: bool | Missing = _NOT_TOLD
+    rt_group_sched: bool | Missing = _NOT_TOLD
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +107,7 @@ class NodeFacts:
         steal_ratio: Share of CPU time over the window that the hypervisor gave to others.
         busy_ratio: Share of CPU time over the window that was used.
         cpu_pressure, io_pressure, memory_pressure: Host pressure over the window.
+        disabled_controllers: Controllers of ``cgroup_disable=`` on the kernel command line.
         sources: Where these were read.
     """
 
@@ -117,6 +129,7 @@ class NodeFacts:
     io_pressure: PressureShare | Missing
     memory_pressure: PressureShare | Missing
     fair_server: bool | Missing = _NOT_TOLD
+    disabled_controllers: tuple[str, ...] = ()
     sources: tuple[Source, ...] = ()
 
     def source(self, suffix: str) -> Source | None:

@@ -52,7 +52,7 @@ def headline(host: Host) -> str:
             f"{format_usec(seen.window_usec)} window,"
             f" {seen.samples} samples {format_usec(seen.interval_usec)} apart"
         )
-    cpus = len(node.cpus_online)
+    cpus = str(len(node.cpus_online) or "-")
     kernel = f"kernel {node.kernel_release}" if node.kernel_release else "kernel not known"
     return f"{facts.hostname}: {cpus} CPUs, {kernel}, {layout}; {window}"
 

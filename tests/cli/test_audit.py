@@ -92,6 +92,30 @@ def test_an_unreadable_limit_is_missing_and_never_unlimited(
     assert not any(f["subject"]["name"] == "api.service" for f in findings(out))
 
 
+def test_a_root_with_nothing_to_see_is_no_clean_host(tmp_path: Path, capsys: Capture) -> None:
+    assert run(["audit", "host", "--window", "0", "--root", str(tmp_path)]) == 3
+    out, err = capsys.readouterr()
+    assert "- CPUs" in out
+    assert "0 CPUs" not in out
+    assert "nothing to judge" in err
+
+
+def test_a_tree_whose_groups_tell_nothing_is_no_clean_host(tmp_path: Path, capsys: Capture) -> None:
+    place = tmp_path / "sys/fs/cgroup"
+    place.mkdir(parents=True)
+    (place / "cgroup.controllers").write_text("cpu\n")
+    assert run(["audit", "host", "--window", "0", "--root", str(tmp_path)]) == 3
+    assert "nothing to judge" in capsys.readouterr().err
+
+
+def test_an_image_with_unit_files_is_judged(tmp_path: Path, capsys: Capture) -> None:
+    place = tmp_path / "etc/systemd/system"
+    place.mkdir(parents=True)
+    (place / "api.service").write_text("[Service]\nCPUQuota=50%\n")
+    assert run(["audit", "host", "--window", "0", "--root", str(tmp_path)]) == 0
+    assert "nothing to judge" not in capsys.readouterr().err
+
+
 def test_negative_and_huge_counters_do_not_crash_or_invent(
     audit: Audit, host: Path, capsys: Capture
 ) -> None:

@@ -57,6 +57,10 @@ def _cpu_list(value: object) -> object:
     return parse_cpu_list(str(value)) if isinstance(value, str | int) else _missing(value)
 
 
+def _layout(value: object) -> object:
+    return CgroupLayout(value) if isinstance(value, str) else _missing(value)
+
+
 def _engine(value: object) -> object:
     return Engine(value) if isinstance(value, str) else value
 
@@ -94,6 +98,11 @@ class NodeCase(_Short):
     irqs: tuple[IrqCase, ...] = ()
     rt_runtime_usec: Literal["unlimited"] | Number = 950_000
     fair_server: Flag = NOT_GIVEN
+    layout: Annotated[CgroupLayout | Missing, pydantic.BeforeValidator(_layout)] = CgroupLayout.V2
+    cpu_controller: Flag = NOT_GIVEN
+    cfs_bandwidth: Flag = NOT_GIVEN
+    rt_group_sched: Flag = NOT_GIVEN
+    disabled_controllers: tuple[str, ...] = ()
     steal_ratio: Ratio = 0.0
     busy_ratio: Ratio = 0.2
     cpu_some_ratio: Ratio = NOT_GIVEN
@@ -146,11 +155,15 @@ class ContainerCase(_Short):
 
 
 class CgroupCase(_Short):
-    """One cgroup. ``limit`` is the text of cpu.max; ``no file`` where the group has none."""
+    """One cgroup. ``limit`` is the text of cpu.max; ``no file`` where the group has none.
+
+    It has a weight where it has a limit file, unless the case says otherwise.
+    """
 
     version: Literal[1, 2] = 2
     limit: str | Missing = "max 100000"
     burst_usec: Number = 0
+    weight: int | None = None
     cpus: MaybeCpus = NOT_GIVEN
     processes: Number = 0
     threads: Number = 0
@@ -231,8 +244,15 @@ def _node(case: NodeCase) -> NodeFacts:
     return NodeFacts(
         kernel_release=case.kernel,
         systemd_version="257",
-        layout=CgroupLayout.V2,
-        features=KernelFeatures(burst=True, stat_local=True, cgroup_pressure=True),
+        layout=case.layout,
+        features=KernelFeatures(
+            burst=True,
+            stat_local=True,
+            cgroup_pressure=True,
+            cpu_controller=case.cpu_controller,
+            cfs_bandwidth=case.cfs_bandwidth,
+            rt_group_sched=case.rt_group_sched,
+        ),
         cpus_online=online,
         thread_siblings=tuple((cpu,) for cpu in online),
         numa_nodes=case.numa or (online,),
@@ -246,6 +266,7 @@ def _node(case: NodeCase) -> NodeFacts:
         else case.rt_runtime_usec,
         rt_period_usec=1_000_000,
         fair_server=case.fair_server,
+        disabled_controllers=case.disabled_controllers,
         steal_ratio=case.steal_ratio,
         busy_ratio=case.busy_ratio,
         cpu_pressure=_share(case.cpu_some_ratio),
@@ -290,7 +311,7 @@ def _cgroup(path: str, case: CgroupCase) -> CgroupFacts:
         version=case.version,
         limit=_limit(case.limit),
         burst_usec=case.burst_usec,
-        weight=100,
+        weight=NOT_GIVEN if case.limit == "no file" and case.weight is None else case.weight or 100,
         cpus=case.cpus,
         processes=case.processes,
         threads=case.threads,

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import posixpath
-from typing import NamedTuple
-
 from quota_advisor.advise.words import to_persist
 from quota_advisor.checks.evidence import limit_evidence
+from quota_advisor.checks.host.enforcement import not_enforced
 from quota_advisor.checks.host.evidence import limit_source
 from quota_advisor.derive.host.running_quota import kernel_scaling, quota_location
 from quota_advisor.model.cgroup import CgroupFacts
@@ -17,8 +15,6 @@ from quota_advisor.model.workload import Workload
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Verdicts, check
 
-REALTIME_POLICIES = ("fifo", "rr")
-
 
 @check(Workload)
 def live_quota_not_persisted(workload: Workload, rule: Rule) -> Verdicts:
@@ -28,7 +24,7 @@ def live_quota_not_persisted(workload: Workload, rule: Rule) -> Verdicts:
         return
     if isinstance(live, Bandwidth) and kernel_scaling(wanted, live) is not None:
         return
-    if _not_enforced(workload) is not None or _same(workload, live, wanted, rule):
+    if not_enforced(workload) is not None or _same(workload, live, wanted, rule):
         return
     live_text, wanted_text = _apart(live, wanted)
     yield Hit(
@@ -42,20 +38,6 @@ def live_quota_not_persisted(workload: Workload, rule: Rule) -> Verdicts:
             _limit_evidence("configured limit", wanted, None),
         ),
         recommendation=to_persist(workload),
-    )
-
-
-@check(Workload)
-def quota_not_enforced(workload: Workload, _rule: Rule) -> Verdicts:
-    """Find a configured quota that the kernel does not apply."""
-    void = _not_enforced(workload)
-    if void is None or not isinstance(workload.configured, Bandwidth):
-        return
-    yield Hit(
-        message=(f"the quota of {workload.configured.text} is not in force: {void.reason}"),
-        location=quota_location(workload),
-        evidence=(limit_evidence(workload.configured, None, label="configured limit"),),
-        recommendation=Recommendation(summary=void.advice),
     )
 
 
@@ -144,59 +126,6 @@ def _is_container(workload: Workload) -> bool:
         return False
     names = workload.cgroup.path.split("/")
     return workload.cgroup.container is not None or any(n.startswith("kubepods") for n in names)
-
-
-class _Void(NamedTuple):
-    """Why a quota has no effect, and what would give it one."""
-
-    reason: str
-    advice: str
-
-
-def _not_enforced(workload: Workload) -> _Void | None:
-    """Return why a configured quota has no effect on a running unit, or None if it has."""
-    group = workload.cgroup
-    if isinstance(group, Missing) or not isinstance(workload.configured, Bandwidth):
-        return None
-    if _realtime(workload.config):
-        return _Void(
-            "CPUSchedulingPolicy= makes it real-time, and a quota binds fair-class tasks only",
-            "use AllowedCPUs= or kernel.sched_rt_runtime_us, which do bind real-time tasks",
-        )
-    if isinstance(workload.limit, Unlimited) and limit_source(group) is None:
-        return _Void(
-            "its cgroup has no cpu.max, because the cpu controller is not enabled there",
-            "enable the cpu controller for its parent; for units of a user's manager add"
-            " Delegate=cpu to user@.service in a drop-in (systemd 252 does so by itself)",
-        )
-    return _refused_below_ancestor(workload, group)
-
-
-def _refused_below_ancestor(workload: Workload, group: CgroupFacts) -> _Void | None:
-    """Return whether cgroup v1 refused the quota because an ancestor's is smaller.
-
-    Source: kernel/sched/core.c, ``tg_cfs_schedulable_down``: v1 wants children within their
-    parent's ratio and answers EINVAL, which the manager only logs; v2 takes any value.
-    """
-    wanted, above = workload.configured, workload.tightest
-    if group.version != 1 or not isinstance(group.limit, Unlimited):
-        return None
-    if not isinstance(wanted, Bandwidth) or not isinstance(above, tuple):
-        return None
-    limit, owner = above
-    if wanted.cores <= limit.cores:
-        return None
-    return _Void(
-        f"{owner.path} above it allows {limit.text}, and cgroup v1 refuses a larger"
-        " quota below that",
-        f"raise the limit of {posixpath.basename(owner.path)} first, then set this one again",
-    )
-
-
-def _realtime(config: UnitConfig | Missing) -> bool:
-    if isinstance(config, Missing):
-        return False
-    return config.last("Service", "CPUSchedulingPolicy") in REALTIME_POLICIES
 
 
 def _reload_matters(workload: Workload) -> bool:

@@ -327,6 +327,8 @@ def _limit(group: _GroupFiles) -> CpuLimit:
     cpu = group.hierarchy.cpu
     if group.hierarchy.version == 1:
         quota = group.value(cpu, "cpu.cfs_quota_us", parse_cfs_quota)
+        if "cpu.cfs_quota_us" in group.absent:
+            return Unlimited()  # a kernel without bandwidth control
         if not isinstance(quota, int):
             return quota
         period = group.value(cpu, "cpu.cfs_period_us", _positive)

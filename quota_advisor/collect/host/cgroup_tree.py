@@ -1,8 +1,10 @@
 """Where the CPU controller's cgroups are, and which there are.
 
 A running host is recognised by its mounts, because a directory may hold anything; below
-``--root`` there are no mounts to ask, and the files decide. Paths of cgroups are relative to the
-mount: inside a container ``/`` is the container's own cgroup, and may well have a limit.
+``--root`` there are no mounts to ask, and the files decide. A v2 hierarchy without the CPU
+controller is looked at all the same: its groups tell what they use, and why no quota holds.
+Paths of cgroups are relative to the mount: inside a container ``/`` is the container's own cgroup,
+and may well have a limit.
 """
 
 from __future__ import annotations
@@ -135,9 +137,7 @@ def _from_mounts(root: HostRoot) -> CpuHierarchy | None:
     v1, unified = _cgroup_mounts(text)
     if "cpu" in v1:
         return _legacy(v1["cpu"], v1.get("cpuacct"), v1.get("cpuset"), unified)
-    if unified is not None and _has_cpu_controller(root, unified):
-        return _unified(unified)
-    return None
+    return None if unified is None else _unified(unified)
 
 
 def _cgroup_mounts(text: str) -> tuple[dict[str, str], str | None]:
@@ -182,11 +182,11 @@ def _from_files(root: HostRoot) -> CpuHierarchy | Missing:
         cpuacct = _holding(root, names, "cpuacct.usage")
         cpuset = _holding(root, names, "cpuset.cpus")
         return _legacy(cpu, cpuacct, cpuset, _holding(root, names, "cgroup.controllers"))
-    if _has_cpu_controller(root, MOUNT_POINT):
-        return _unified(MOUNT_POINT)
     if "cgroup.controllers" in names:
-        reason = f"{NO_CONTROLLER.reason}: not listed in {MOUNT_POINT}/cgroup.controllers"
-        return Missing(reason=reason)
+        return _unified(MOUNT_POINT)
+    unified = _holding(root, names, "cgroup.controllers")
+    if unified is not None:
+        return _unified(unified)
     return Missing(reason=f"{NO_CONTROLLER.reason} below {MOUNT_POINT}")
 
 
@@ -200,7 +200,8 @@ def _holding(root: HostRoot, names: list[str], file_name: str) -> str | None:
     return next((d for d in directories if root.exists(posixpath.join(d, file_name))), None)
 
 
-def _has_cpu_controller(root: HostRoot, directory: str) -> bool:
+def has_cpu_controller(root: HostRoot, directory: str) -> bool:
+    """Whether the top of a v2 hierarchy has the CPU controller to hand on."""
     controllers = root.try_read(posixpath.join(directory, "cgroup.controllers"))
     return not isinstance(controllers, Missing) and "cpu" in controllers.split()
 

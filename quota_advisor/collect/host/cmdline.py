@@ -1,4 +1,4 @@
-"""CPUs that the kernel command line sets apart.
+"""What the kernel command line says of CPUs and cgroups.
 
 Sources: Documentation/admin-guide/kernel-parameters.rst (CPU lists) and kernel-parameters.txt,
 ``lib/cmdline.c`` (quotation), ``kernel/sched/isolation.c`` (flags of ``isolcpus=``).
@@ -45,6 +45,15 @@ def parse_isolation(cmdline: str, last_cpu: int) -> Isolation:
         nohz_full=tuple(sorted(tickless)),
         rcu_nocbs=tuple(sorted(callbacks)),
     )
+
+
+def parse_disabled_controllers(cmdline: str) -> tuple[str, ...]:
+    """Return the cgroup controllers that ``cgroup_disable=`` takes away.
+
+    Source: kernel/cgroup/cgroup.c, ``cgroup_disable``.
+    """
+    values = (value for name, value in _parameters(cmdline) if name == "cgroup_disable")
+    return tuple(dict.fromkeys(word for value in values for word in value.split(",") if word))
 
 
 def _parameters(cmdline: str) -> Iterator[tuple[str, str]]:

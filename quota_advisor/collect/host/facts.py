@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from quota_advisor.collect.host.cgroup_tree import CgroupTree, find_tree
+from quota_advisor.collect.host.cgroup_tree import MOUNT_POINT, CgroupTree, find_tree
 from quota_advisor.collect.host.node import collect_node, read_node
 from quota_advisor.collect.host.printable_facts import printable_facts
 from quota_advisor.collect.host.root import HostRoot
@@ -70,6 +70,7 @@ def collect_host(root: HostRoot, request: Request) -> HostFacts:
     if request.user:
         _collect_units(root, "user", request.adapter, units)
     node, node_problems = collect_node(root, tree, first, last, units.version)
+    nothing = [] if units.facts else _nothing_to_see(tree, observed)
     return printable_facts(
         HostFacts(
             hostname=_hostname(root),
@@ -78,7 +79,7 @@ def collect_host(root: HostRoot, request: Request) -> HostFacts:
             cgroups=observed.cgroups,
             units=tuple(units.facts),
             notes=(*units.notes, *observed.notes),
-            problems=_distinct((*observed.problems, *units.problems, *node_problems)),
+            problems=_distinct((*observed.problems, *units.problems, *node_problems, *nothing)),
         )
     )
 
@@ -95,6 +96,18 @@ def _observe(root: HostRoot, tree: CgroupTree | Missing, request: Request) -> Ob
         samples=request.samples,
         on_progress=request.on_progress,
     )
+
+
+def _nothing_to_see(tree: CgroupTree | Missing, observed: Observed) -> list[Problem]:
+    """Return a problem where neither units nor cgroups that use the CPU were found.
+
+    No finding there does not mean that all is well.
+    """
+    if any(isinstance(group.totals.usage_usec, int) for group in observed.cgroups):
+        return []
+    reason = tree.reason if isinstance(tree, Missing) else "no cgroup tells its use of the CPU"
+    hint = "is this the root of a host? Mount it with its /sys, or look at the host itself"
+    return [Problem(subject=MOUNT_POINT, reason=f"nothing to judge: {reason}", hint=hint)]
 
 
 def _collect_units(root: HostRoot, manager: Manager, adapter: Adapter, units: _Units) -> None:

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from quota_advisor.collect.host.cgroup_files import parse_pressure
-from quota_advisor.collect.host.cgroup_tree import CgroupTree, join
-from quota_advisor.collect.host.cmdline import parse_isolation
+from quota_advisor.collect.host.cgroup_tree import CgroupTree, has_cpu_controller, join
+from quota_advisor.collect.host.cmdline import parse_disabled_controllers, parse_isolation
 from quota_advisor.collect.host.root import HostRoot, describe, why
 from quota_advisor.model.limit import Missing, Unlimited
 from quota_advisor.model.node import (
@@ -105,22 +105,24 @@ def collect_node(
     """
     files = _Files(root)
     cpus, release = _online(files), _release(files)
+    config = _kernel_config(root, release)
     cores = _shares(first, last)
     pressure = {name: _pressure(name, first, last) for name in RESOURCES}
     facts = NodeFacts(
         kernel_release=release,
         systemd_version=systemd_version,
         layout=tree if isinstance(tree, Missing) else tree.hierarchy.layout,
-        features=_features(root, tree),
+        features=_features(root, tree, config),
         cpus_online=cpus,
         thread_siblings=_siblings(files, cpus),
         numa_nodes=_numa(files),
-        tick_hz=_tick_hz(files, release),
+        tick_hz=_tick_hz(files, config),
         isolation=_isolation(files, cpus),
         irqs=tuple(_irqs(files)),
         rt_runtime_usec=files.value("/proc/sys/kernel/sched_rt_runtime_us", _parse_rt_runtime),
         rt_period_usec=files.value("/proc/sys/kernel/sched_rt_period_us", _parse_number),
         fair_server=_fair_server(root),
+        disabled_controllers=_disabled_controllers(root),
         steal_ratio=cores if isinstance(cores, Missing) else cores.steal,
         busy_ratio=cores if isinstance(cores, Missing) else cores.busy,
         cpu_pressure=pressure["cpu"],
@@ -189,20 +191,45 @@ def _numa(files: _Files) -> tuple[CpuList, ...]:
     return tuple(node for node in nodes if not isinstance(node, Missing) and node)
 
 
-def _tick_hz(files: _Files, release: str) -> int | Missing:
-    """Return CONFIG_HZ of the running kernel, from wherever its configuration is kept."""
+@dataclass(frozen=True, slots=True)
+class _KernelConfig:
+    """The configuration of the running kernel, and where it was found."""
+
+    path: str
+    text: str
+
+    def has(self, option: str) -> bool:
+        """Whether an option is built in; what is not set is not mentioned, or commented out."""
+        return f"\nCONFIG_{option}=y\n" in f"\n{self.text}\n"
+
+
+def _kernel_config(root: HostRoot, release: str) -> _KernelConfig | Missing:
+    """Return the configuration of the running kernel, from wherever it is kept."""
     for path in ("/proc/config.gz", f"/boot/config-{release}", f"/lib/modules/{release}/config"):
         try:
-            data = files.root.read_bytes(path)
+            data = root.read_bytes(path)
             config = _gunzip(data) if path.endswith(".gz") else data
         except (OSError, zlib.error):
             continue
-        match = _HZ.search(config.decode("ascii", "replace"))
-        if match is not None:
-            line = Source(kind=SourceKind.SYSTEM_FILE, locator=path, raw=match[0])
-            files.sources.append(line)
-            return int(match[1])
+        text = config.decode("ascii", "replace")
+        if _HZ.search(text):
+            return _KernelConfig(path, text)
     return Missing(reason="the kernel's configuration is not there (/proc/config.gz, /boot)")
+
+
+def _tick_hz(files: _Files, config: _KernelConfig | Missing) -> int | Missing:
+    """Return CONFIG_HZ of the running kernel."""
+    match = None if isinstance(config, Missing) else _HZ.search(config.text)
+    if isinstance(config, Missing) or match is None:
+        return config if isinstance(config, Missing) else Missing(reason="no CONFIG_HZ")
+    line = Source(kind=SourceKind.SYSTEM_FILE, locator=config.path, raw=match[0])
+    files.sources.append(line)
+    return int(match[1])
+
+
+def _disabled_controllers(root: HostRoot) -> tuple[str, ...]:
+    text = root.try_read("/proc/cmdline")
+    return () if isinstance(text, Missing) else parse_disabled_controllers(text)
 
 
 def _gunzip(data: bytes) -> bytes:
@@ -270,11 +297,21 @@ def parse_interrupts(text: str) -> dict[int, str]:
     return found
 
 
-def _features(root: HostRoot, tree: CgroupTree | Missing) -> KernelFeatures:
+def _features(
+    root: HostRoot, tree: CgroupTree | Missing, config: _KernelConfig | Missing
+) -> KernelFeatures:
     """Look for files in the cgroups: backports make versions say little."""
+    bandwidth, rt_groups = _built(config, "CFS_BANDWIDTH"), _built(config, "RT_GROUP_SCHED")
     if isinstance(tree, Missing):
         unknown = Missing(reason=tree.reason)
-        return KernelFeatures(burst=unknown, stat_local=unknown, cgroup_pressure=unknown)
+        return KernelFeatures(
+            burst=unknown,
+            stat_local=unknown,
+            cgroup_pressure=unknown,
+            cpu_controller=unknown,
+            cfs_bandwidth=bandwidth,
+            rt_group_sched=rt_groups,
+        )
     h = tree.hierarchy
     v1 = h.version == 1
     return KernelFeatures(
@@ -286,7 +323,14 @@ def _features(root: HostRoot, tree: CgroupTree | Missing) -> KernelFeatures:
         ),
         stat_local=_offered(root, tree, "cpu.stat.local", beside="cpu.stat"),
         cgroup_pressure=_pressure_offered(root, tree),
+        cpu_controller=v1 or has_cpu_controller(root, h.cpu),
+        cfs_bandwidth=bandwidth,
+        rt_group_sched=rt_groups,
     )
+
+
+def _built(config: _KernelConfig | Missing, option: str) -> bool | Missing:
+    return config if isinstance(config, Missing) else config.has(option)
 
 
 def _offered(root: HostRoot, tree: CgroupTree, name: str, *, beside: str) -> bool | Missing:

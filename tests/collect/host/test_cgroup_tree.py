@@ -120,13 +120,30 @@ def test_without_a_cpu_controller_the_reason_is_told(tmp_path: Path, mounts: str
     assert "cpu controller" in found.reason
 
 
-def test_v2_without_the_cpu_controller_is_missing(tmp_path: Path) -> None:
-    root = plant(tmp_path, {"/sys/fs/cgroup/cgroup.controllers": "memory pids\n"})
+@pytest.mark.parametrize("base", ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"])
+def test_v2_without_the_cpu_controller_is_looked_at_all_the_same(tmp_path: Path, base: str) -> None:
+    root = plant(
+        tmp_path, {f"{base}/cgroup.controllers": "memory pids\n", f"{base}/a/cpu.stat": ""}
+    )
 
     found = find_tree(root)
 
+    assert not isinstance(found, Missing)
+    assert (found.hierarchy.cpu, found.paths) == (base, ("/", "/a"))
+
+
+def test_a_mounted_v2_without_the_cpu_controller_is_looked_at(tmp_path: Path) -> None:
+    found = mounted(tmp_path, V2_MOUNTS, {"/sys/fs/cgroup/cgroup.controllers": "memory\n"})
+
+    assert isinstance(found, CpuHierarchy)
+    assert found.version == 2
+
+
+def test_no_hierarchy_is_missing(tmp_path: Path) -> None:
+    found = find_tree(plant(tmp_path, {"/sys/fs/cgroup/memory/tasks": ""}))
+
     assert isinstance(found, Missing)
-    assert "cgroup.controllers" in found.reason
+    assert "/sys/fs/cgroup" in found.reason
 
 
 def test_below_a_root_v2_is_recognised_by_its_files(tmp_path: Path) -> None:

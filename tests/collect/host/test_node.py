@@ -237,6 +237,30 @@ def tree_of(root: HostRoot) -> CgroupTree:
     return tree
 
 
+def test_what_the_kernel_is_built_with_and_what_its_command_line_takes_away(tmp_path: Path) -> None:
+    config = "# CONFIG_CFS_BANDWIDTH is not set\nCONFIG_RT_GROUP_SCHED=y\nCONFIG_HZ=250\n"
+    files = {
+        "/boot/config-6.1.0-test": config,
+        "/proc/cmdline": "quiet cgroup_disable=memory,cpu cgroup-disable=io -- cgroup_disable=x\n",
+    }
+    node, _ = facts(plant(tmp_path, MACHINE | files))
+    assert (node.features.cfs_bandwidth, node.features.rt_group_sched) == (False, True)
+    assert node.disabled_controllers == ("memory", "cpu", "io")
+
+
+def test_without_a_configuration_nothing_is_known_of_the_build(tmp_path: Path) -> None:
+    files = {name: text for name, text in MACHINE.items() if not name.startswith("/boot")}
+    features = facts(plant(tmp_path, files))[0].features
+    assert isinstance(features.cfs_bandwidth, Missing)
+    assert isinstance(features.rt_group_sched, Missing)
+
+
+@pytest.mark.parametrize(("controllers", "there"), [("cpuset cpu\n", True), ("cpuset\n", False)])
+def test_the_controllers_at_the_top(tmp_path: Path, controllers: str, there: object) -> None:
+    root = plant(tmp_path, {f"{CGROUP}/cgroup.controllers": controllers})
+    assert facts(root)[0].features.cpu_controller is there
+
+
 def test_features_of_a_modern_v2_kernel(tmp_path: Path) -> None:
     group = f"{CGROUP}/system.slice"
     names = ("cpu.max", "cpu.max.burst", "cpu.stat", "cpu.stat.local", "cpu.pressure")
