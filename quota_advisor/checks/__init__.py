@@ -37,6 +37,7 @@ MODULES = {
         "host.node",
         "host.period",
         "host.persistence",
+        "host.restarts",
         "host.throttling",
     ),
 }

@@ -13,6 +13,8 @@ _NOT_RECORDED = Missing(reason="recorded by an older version")
 
 _INT_SPAN = 1 << 32
 """The kernel's int counters wrap within this."""
+_NOT_LOOKED_FOR = Missing(reason="not looked for")
+_SAME_GROUP = Missing(reason="there was no other group of this name in the window")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,10 +220,13 @@ class CgroupFacts:
         processes: Number of processes in the group itself.
         threads: Number of threads of these processes.
         commands: Command names of these processes, most frequent first, each once.
+        realtime_threads: Threads among them that the kernel schedules as real-time or deadline
+            tasks, which no quota binds; only looked for where the group has a limit.
         totals: Counters since the group was created (the last reading).
         window: Difference of two readings, or why there is none.
         demand: Demand over the window, or why there is none.
         container: The container that the group belongs to, if its name shows one.
+        earlier: Last counters of the group of this name whose place it took in the window.
         sources: Files read, with their text; see :meth:`source`.
     """
 
@@ -239,6 +244,8 @@ class CgroupFacts:
     demand: Demand | Missing
     container: Container | None
     sources: tuple[Source, ...]
+    realtime_threads: int | Missing = _NOT_LOOKED_FOR
+    earlier: CpuCounters | Missing = _SAME_GROUP
 
     def source(self, file_name: str) -> Source | None:
         """Return where ``file_name`` (for example ``cpu.max``) was read, if it was."""

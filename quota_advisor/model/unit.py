@@ -13,6 +13,8 @@ from quota_advisor.model.source import Location, Source, Span, span_of
 from quota_advisor.model.suppression import Suppression
 
 _NOT_TOLD = Missing(reason="not told by the manager")
+_NOT_COUNTED = Missing(reason="restarts are counted over a window")
+_NOT_LOOKED_FOR = Missing(reason="not looked for")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,6 +243,8 @@ class UnitProperties:
         effective_cpus: CPUs that the unit may run on now; empty without a cpuset of its own.
         cpu_accounting: ``CPUAccounting``.
         delegate_controllers: Controllers that the unit hands on to its sub-cgroups.
+        restarts: ``NRestarts``: how often the manager restarted it since somebody started it.
+        main_pid: ``MainPID``; 0 without a main process.
         unit_file_state: ``enabled``, ``static``, ``masked`` …; empty without a unit file.
         sources: Where the CPU properties were read.
     """
@@ -267,6 +271,8 @@ class UnitProperties:
     cpu_accounting: bool | Missing = _NOT_TOLD
     delegate_controllers: tuple[str, ...] = ()
     unit_file_state: str = ""
+    restarts: int | Missing = _NOT_TOLD
+    main_pid: int | Missing = _NOT_TOLD
     sources: tuple[Source, ...] = ()
 
     @property
@@ -277,8 +283,18 @@ class UnitProperties:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitFacts:
-    """One unit: the manager's view and the files' view, either of which may be missing."""
+    """One unit: the manager's view and the files' view, either of which may be missing.
+
+    Attributes:
+        name: Unit name.
+        properties: What the manager says.
+        config: What the files say.
+        restarts: How often the manager restarted it within the window.
+        main_process_group: cgroup of its main process, for active units with a quota.
+    """
 
     name: str
     properties: UnitProperties | Missing
     config: UnitConfig | Missing
+    restarts: int | Missing = _NOT_COUNTED
+    main_process_group: str | Missing = _NOT_LOOKED_FOR

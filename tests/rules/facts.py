@@ -167,12 +167,15 @@ class CgroupCase(_Short):
     cpus: MaybeCpus = NOT_GIVEN
     processes: Number = 0
     threads: Number = 0
+    realtime_threads: Number = NOT_GIVEN
+    commands: tuple[str, ...] = ()
+    earlier: TotalsCase | Missing = NOT_GIVEN
     window: WindowCase | Missing = NOT_GIVEN
     totals: TotalsCase = TotalsCase()
     demand: DemandCase | Missing = NOT_GIVEN
     container: ContainerCase | None = None
 
-    @pydantic.field_validator("limit", "window", "demand", mode="before")
+    @pydantic.field_validator("limit", "window", "demand", "earlier", mode="before")
     @classmethod
     def _maybe(cls, value: object) -> object:
         return _missing(value) if isinstance(value, dict) and "missing" in value else value
@@ -190,6 +193,8 @@ class UnitCase(_Short):
     control_group: str | None = None
     slice: str = "system.slice"
     restart: str = "no"
+    restarts_in_window: Number = NOT_GIVEN
+    main_process_group: str | None = None
     delegate: bool = False
 
 
@@ -315,11 +320,13 @@ def _cgroup(path: str, case: CgroupCase) -> CgroupFacts:
         cpus=case.cpus,
         processes=case.processes,
         threads=case.threads,
-        commands=(),
+        commands=case.commands,
         totals=_totals(case.totals),
         window=_window(case.window),
         demand=_demand(case.demand),
         container=_container(case.container),
+        realtime_threads=case.realtime_threads,
+        earlier=case.earlier if isinstance(case.earlier, Missing) else _totals(case.earlier),
         sources=tuple(_cgroup_sources(path, case)),
     )
 
@@ -415,7 +422,14 @@ def _units(facts: Facts, directory: Path) -> list[UnitFacts]:
     reader = UnitFileReader(HostRoot(directory))
     names = sorted({*reader.names(), *facts.units})
     found = [
-        UnitFacts(name=n, properties=_properties(facts, n), config=_read(reader, n)) for n in names
+        UnitFacts(
+            name=n,
+            properties=_properties(facts, n),
+            config=_read(reader, n),
+            restarts=facts.units.get(n, UnitCase()).restarts_in_window,
+            main_process_group=facts.units.get(n, UnitCase()).main_process_group or NOT_GIVEN,
+        )
+        for n in names
     ]
     assert not reader.problems
     return found

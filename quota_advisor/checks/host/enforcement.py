@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from quota_advisor.checks.evidence import limit_evidence
 from quota_advisor.checks.host.evidence import limit_source
+from quota_advisor.checks.wording import listed
 from quota_advisor.derive.host.running_quota import quota_location
 from quota_advisor.model.cgroup import CgroupFacts
-from quota_advisor.model.finding import Recommendation
+from quota_advisor.model.finding import Evidence, Recommendation
 from quota_advisor.model.limit import Bandwidth, Missing, Unlimited
 from quota_advisor.model.unit import UnitConfig, UnitProperties
 from quota_advisor.model.workload import Workload
@@ -24,6 +25,30 @@ class Void(NamedTuple):
 
     reason: str
     advice: str
+
+
+@check(Workload)
+def realtime_threads_escape(workload: Workload, _rule: Rule) -> Verdicts:
+    """Find some threads of a limited group that no quota binds."""
+    group, limit = workload.cgroup, workload.limit
+    if isinstance(group, Missing) or not isinstance(limit, Bandwidth):
+        return
+    realtime, threads = group.realtime_threads, group.threads
+    if isinstance(realtime, Missing) or isinstance(threads, Missing) or not realtime:
+        return
+    if not_enforced(workload) is not None:
+        return
+    yield Hit(
+        message=(
+            f"{realtime} of {threads} threads are real-time, and the quota of {limit.text} binds"
+            " none of these"
+        ),
+        location=quota_location(workload),
+        evidence=(
+            Evidence(label="real-time threads", value=realtime, unit="threads"),
+            limit_evidence(limit, limit_source(group)),
+        ),
+    )
 
 
 @check(Workload)
@@ -54,7 +79,9 @@ def not_enforced(workload: Workload) -> Void | None:
         )
     if isinstance(workload.limit, Unlimited) and limit_source(group) is None:
         return _without_file(workload, group)
-    return _refused_below_ancestor(workload, group)
+    return (
+        _away(workload, group) or _all_realtime(group) or _refused_below_ancestor(workload, group)
+    )
 
 
 def _without_hierarchy(workload: Workload) -> Void | None:
@@ -135,6 +162,45 @@ def _keeper(workload: Workload) -> str:
     """Return the group whose children have no controller: above the topmost one without."""
     without = [g for g in workload.lineage if g.path != "/" and isinstance(g.weight, Missing)]
     return posixpath.dirname(without[-1].path) if without else "the group above it"
+
+
+def _away(workload: Workload, group: CgroupFacts) -> Void | None:
+    """Return why a quota that is in force holds nobody: its processes run elsewhere."""
+    elsewhere = "" if workload.unit is None else workload.unit.main_process_group
+    if isinstance(elsewhere, str) and elsewhere and not _is_within(elsewhere, group.path):
+        return Void(f"its main process runs in {elsewhere}, outside of its cgroup", _HOW_TO_HOLD)
+    names = set(group.commands)
+    if not names or workload.members or not names <= SENDERS:
+        return None
+    return Void(
+        f"its cgroup holds {listed(sorted(names))} alone, and what that started runs in another",
+        _HOW_TO_HOLD,
+    )
+
+
+SENDERS = frozenset({"machinectl", "runuser", "su", "sudo", "systemd-nspawn", "systemd-run"})
+"""Commands that wait for what they started in a scope, a session or a container of its own."""
+
+_HOW_TO_HOLD = (
+    "set the quota where they run, or keep them in: User= instead of su, sudo and runuser -l, a"
+    " plain command instead of systemd-run, --keep-unit for systemd-nspawn"
+)
+
+
+def _is_within(path: str, group: str) -> bool:
+    return f"{path}/".startswith(f"{group.rstrip('/')}/")
+
+
+def _all_realtime(group: CgroupFacts) -> Void | None:
+    if not group.realtime_threads or group.realtime_threads != group.threads:
+        return None
+    if isinstance(group.realtime_threads, Missing):
+        return None
+    return Void(
+        f"all its threads ({group.threads}) are real-time (chrt, sched_setscheduler), and a quota"
+        " binds fair-class tasks only",
+        "use AllowedCPUs= or kernel.sched_rt_runtime_us, which do bind real-time tasks",
+    )
 
 
 def _refused_below_ancestor(workload: Workload, group: CgroupFacts) -> Void | None:

@@ -28,6 +28,12 @@ from quota_advisor.units import parse_cpu_list
 MAX_NAMED_PROCESSES = 256
 """Command names are for people: after so many processes, more say nothing new."""
 
+MAX_ASKED_THREADS = 1024
+"""Threads whose policy is read: 20 ms of reading, and more of them are no real-time program."""
+
+_POLICY = 41 - 3
+"""Place of the policy among the fields behind the name in ``/proc/TID/stat``."""
+
 _MAX_RAW = 4096
 """Longest text kept of one file; only lists of processes are longer."""
 
@@ -65,6 +71,7 @@ class GroupSettings:
     processes: int | Missing
     threads: int | Missing
     commands: tuple[str, ...]
+    realtime_threads: int | Missing
     sources: tuple[Source, ...]
     problems: tuple[Problem, ...]
 
@@ -182,14 +189,16 @@ def read_settings(root: HostRoot, hierarchy: CpuHierarchy, path: str) -> GroupSe
     """Return what the cgroup is set to, or None when it has vanished."""
     with _GroupFiles(root, hierarchy, path) as group:
         processes, commands = _processes(group)
+        limit, threads = _limit(group), _threads(group)
         settings = GroupSettings(
-            limit=_limit(group),
+            limit=limit,
             burst_usec=_burst(group),
             weight=_weight(group),
             cpus=_cpus(group),
             processes=processes,
-            threads=_threads(group),
+            threads=threads if isinstance(threads, Missing) else len(threads),
             commands=commands,
+            realtime_threads=_realtime_threads(group, limit, threads),
             sources=tuple(group.sources),
             problems=tuple(group.problems),
         )
@@ -383,10 +392,31 @@ def _processes(group: _GroupFiles) -> tuple[int | Missing, tuple[str, ...]]:
     return foreign + len(own), _commands(group.root, own[:MAX_NAMED_PROCESSES])
 
 
-def _threads(group: _GroupFiles) -> int | Missing:
+def _threads(group: _GroupFiles) -> list[str] | Missing:
     name = "tasks" if group.hierarchy.version == 1 else "cgroup.threads"
-    threads = group.value(group.hierarchy.cpu, name, _lines)
-    return threads if isinstance(threads, Missing) else len(threads)
+    return group.value(group.hierarchy.cpu, name, _lines)
+
+
+def _realtime_threads(
+    group: _GroupFiles, limit: CpuLimit, threads: list[str] | Missing
+) -> int | Missing:
+    """Return how many of a limited group's threads no quota binds. Threads may end meanwhile."""
+    if isinstance(threads, Missing) or not isinstance(limit, Bandwidth):
+        return threads if isinstance(threads, Missing) else Missing(reason="no limit to bind them")
+    if len(threads) > MAX_ASKED_THREADS:
+        return Missing(reason=f"more than {MAX_ASKED_THREADS} threads are not asked one by one")
+    texts = (group.root.try_read(f"/proc/{tid}/stat") for tid in threads)
+    return sum(is_realtime(text) for text in texts if isinstance(text, str))
+
+
+def is_realtime(stat: str) -> bool:
+    """Whether ``/proc/TID/stat`` names a policy outside of the fair class.
+
+    Field 41 is the policy (proc_pid_stat(5)): 1 and 2 are real-time, 6 is deadline. The name in
+    field 2 may hold blanks and brackets: fields are counted from behind the last bracket.
+    """
+    fields = stat.rpartition(")")[2].split()
+    return len(fields) > _POLICY and fields[_POLICY] in ("1", "2", "6")
 
 
 def _lines(text: str) -> list[str]:

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from quota_advisor.collect.host.cgroup_tree import MOUNT_POINT, CgroupTree, find_tree
 from quota_advisor.collect.host.node import collect_node, read_node
 from quota_advisor.collect.host.printable_facts import printable_facts
+from quota_advisor.collect.host.processes import group_of_process
 from quota_advisor.collect.host.root import HostRoot
 from quota_advisor.collect.host.sampler import Progress
 from quota_advisor.collect.host.systemd.bus import BusError, Manager
 from quota_advisor.collect.host.systemd.connect import Adapter, connect
-from quota_advisor.collect.host.systemd.units import read_units, read_version
+from quota_advisor.collect.host.systemd.units import (
+    read_restarts,
+    read_units,
+    read_version,
+    restarts_within,
+)
 from quota_advisor.collect.host.unit_files import UnitFileReader
 from quota_advisor.collect.host.window import Observed, observe
 from quota_advisor.documents.systemd.names import SYSTEM_SEARCH_PATH, user_search_path
 from quota_advisor.model.host import HostFacts, Observation
-from quota_advisor.model.limit import Missing
+from quota_advisor.model.limit import Bandwidth, Missing
 from quota_advisor.model.problem import Problem
 from quota_advisor.model.unit import UnitFacts, UnitProperties
 
@@ -44,6 +51,11 @@ class Request:
     user: bool = False
     on_progress: Progress | None = None
 
+    @property
+    def managers(self) -> tuple[Manager, ...]:
+        """The managers to ask."""
+        return ("system", "user") if self.user else ("system",)
+
 
 @dataclass(slots=True)
 class _Units:
@@ -62,13 +74,14 @@ def collect_host(root: HostRoot, request: Request) -> HostFacts:
         KeyboardInterrupt: Passed on; nothing is left behind.
     """
     tree = find_tree(root)
+    before = _restarts_before(root, request)
     first = read_node(root, _now_usec)
     observed = _observe(root, tree, request)
     last = read_node(root, _now_usec) if observed.observation.window_usec else None
     units = _Units()
-    _collect_units(root, "system", request.adapter, units)
-    if request.user:
-        _collect_units(root, "user", request.adapter, units)
+    for manager in request.managers:
+        _collect_units(root, manager, request.adapter, units, before.get(manager))
+    units.facts = [_with_main_process(root, unit) for unit in units.facts]
     node, node_problems = collect_node(root, tree, first, last, units.version)
     nothing = [] if units.facts else _nothing_to_see(tree, observed)
     return printable_facts(
@@ -110,15 +123,50 @@ def _nothing_to_see(tree: CgroupTree | Missing, observed: Observed) -> list[Prob
     return [Problem(subject=MOUNT_POINT, reason=f"nothing to judge: {reason}", hint=hint)]
 
 
-def _collect_units(root: HostRoot, manager: Manager, adapter: Adapter, units: _Units) -> None:
+def _restarts_before(root: HostRoot, request: Request) -> dict[Manager, dict[str, int]]:
+    """Return how often each manager has restarted its services before the window begins.
+
+    A manager that does not answer is told of once, when its units are read.
+    """
+    found: dict[Manager, dict[str, int]] = {}
+    for manager in request.managers if request.window_sec > 0 else ():
+        with contextlib.suppress(BusError):
+            bus = connect(root, manager, request.adapter)
+            if not isinstance(bus, Missing):
+                with bus:
+                    found[manager] = read_restarts(bus)
+    return found
+
+
+def _collect_units(
+    root: HostRoot,
+    manager: Manager,
+    adapter: Adapter,
+    units: _Units,
+    before: Mapping[str, int] | None,
+) -> None:
     """Add one manager's units, with the files that describe them."""
     loaded = _ask_manager(root, manager, adapter, units)
     reader = UnitFileReader(root, _search_path(manager))
     known = {unit.name: unit for unit in loaded}
     for name in dict.fromkeys((*known, *reader.names())):
         properties = known.get(name, Missing(reason="no manager has loaded this unit"))
-        units.facts.append(UnitFacts(name=name, properties=properties, config=reader.read(name)))
+        restarts = restarts_within(properties, before)
+        config = reader.read(name)
+        units.facts.append(
+            UnitFacts(name=name, properties=properties, config=config, restarts=restarts)
+        )
     units.problems.extend(reader.problems)
+
+
+def _with_main_process(root: HostRoot, unit: UnitFacts) -> UnitFacts:
+    """Add where the main process of an active unit with a quota really is."""
+    properties = unit.properties
+    if isinstance(properties, Missing) or not isinstance(properties.limit, Bandwidth):
+        return unit
+    if properties.active_state != "active" or not properties.main_pid:
+        return unit
+    return replace(unit, main_process_group=group_of_process(root, properties.main_pid))
 
 
 def _ask_manager(
@@ -130,12 +178,10 @@ def _ask_manager(
         if isinstance(bus, Missing):
             units.notes.append(f"{bus.reason}; units are judged by their files and cgroups")
             return ()
-        try:
+        with bus:
             if manager == "system":
                 units.version = read_version(bus)
             loaded, problems = read_units(bus, manager)
-        finally:
-            bus.close()
     except BusError as error:
         units.problems.append(Problem(subject="D-Bus", reason=error.what, hint=error.hint))
         return ()

@@ -12,6 +12,7 @@ import pytest
 from quota_advisor.collect.host.cgroup_files import (
     CounterReading,
     GroupSettings,
+    is_realtime,
     parse_cfs_quota,
     parse_cpu_max,
     parse_pressure,
@@ -224,6 +225,52 @@ def test_a_container_sees_the_limit_of_its_own_root(tmp_path: Path) -> None:
 
 def test_the_v1_root_is_unlimited(tmp_path: Path) -> None:
     assert settings(plant(tmp_path, V1_ROOT), "/").limit == Unlimited()
+
+
+def test_a_v1_kernel_without_bandwidth_control_limits_nothing(tmp_path: Path) -> None:
+    root = plant(tmp_path, {**V1_ROOT, f"{V2}/cpu/a/cpu.shares": "1024\n"})
+
+    found = settings(root, "/a")
+
+    assert (found.limit, found.weight) == (Unlimited(), 1024)
+
+
+def thread_stat(name: str, policy: int) -> str:
+    """Return ``/proc/TID/stat`` of a thread, as the kernel of this machine writes it."""
+    own = Path("/proc/self/stat").read_text()
+    fields = own.rpartition(")")[2].split()
+    fields[38] = str(policy)
+    return f"4711 ({name}) {' '.join(fields)}\n"
+
+
+@pytest.mark.parametrize(
+    ("policy", "escapes"), [(0, False), (1, True), (2, True), (3, False), (6, True), (7, False)]
+)
+def test_real_time_and_deadline_threads_escape(policy: int, escapes: object) -> None:
+    assert is_realtime(thread_stat("a) 1 (b", policy)) is escapes
+
+
+def test_a_cut_line_names_no_policy() -> None:
+    assert not is_realtime("4711 (a) S 1")
+
+
+def test_the_policy_is_where_this_kernel_puts_it() -> None:
+    stat = Path("/proc/self/stat").read_text()
+    assert stat.rpartition(")")[2].split()[38] == str(os.sched_getscheduler(0))
+
+
+def test_real_time_threads_of_a_limited_group_are_counted(tmp_path: Path) -> None:
+    files = {"cpu.max": "50000 100000\n", "cgroup.threads": "7\n8\n9\n"}
+    root = v2(tmp_path, "/a", files)
+    plant(tmp_path, {f"/proc/{tid}/stat": thread_stat("x", tid % 2) for tid in (7, 8)})
+
+    assert settings(root, "/a").realtime_threads == 1
+
+
+def test_policies_are_not_read_where_nothing_binds(tmp_path: Path) -> None:
+    root = v2(tmp_path, "/a", {"cpu.max": "max 100000\n", "cgroup.threads": "7\n"})
+
+    assert isinstance(settings(root, "/a").realtime_threads, Missing)
 
 
 def test_a_child_without_cpu_max_is_unlimited_itself(tmp_path: Path) -> None:

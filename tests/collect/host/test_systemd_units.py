@@ -20,8 +20,10 @@ from quota_advisor.collect.host.systemd.units import (
     WANTED,
     decode_cpus,
     decode_unit,
+    read_restarts,
     read_units,
     read_version,
+    restarts_within,
 )
 from quota_advisor.model.limit import Bandwidth, Missing, Unlimited, Unset
 from quota_advisor.model.problem import Problem
@@ -40,6 +42,8 @@ API: Mapping[str, object] = {
     "EffectiveCPUs": b"\x05",
     "FragmentPath": "/etc/systemd/system/api.service",
     "LoadState": "loaded",
+    "MainPID": 712,
+    "NRestarts": 3,
     "NeedDaemonReload": True,
     "Restart": "always",
     "Slice": "system.slice",
@@ -71,7 +75,7 @@ class FakeBus:
     def get_all(
         self, paths: Sequence[str], wanted: Collection[str]
     ) -> list[Properties | CallFailure]:
-        assert wanted == WANTED
+        assert wanted in (WANTED, {"NRestarts"})
         self.asked.extend(paths)
         return [self.answers[path.removeprefix("/unit/")] for path in paths]
 
@@ -125,6 +129,7 @@ def test_every_property_of_a_unit_becomes_its_fact() -> None:
     assert (unit.effective_cpus, unit.cpu_accounting) == ((0, 2), True)
     assert unit.delegate_controllers == ("cpu", "memory")
     assert unit.unit_file_state == "enabled"
+    assert (unit.main_pid, unit.restarts) == (712, 3)
     assert unit.limit == Bandwidth(quota_usec=10_000, period_usec=20_000)
 
 
@@ -295,3 +300,32 @@ def test_the_version_is_the_managers_own_text() -> None:
 def test_a_malformed_list_of_units_is_an_error_and_no_traceback(rows: object) -> None:
     with pytest.raises(BusError, match="malformed"):
         listed_units(rows)
+
+
+def test_restarts_are_read_of_services_that_are_up() -> None:
+    gone = CallFailure(name="org.freedesktop.systemd1.NoSuchUnit", text="gone")
+    bus = FakeBus({"a.service": API, "b.slice": API, "c.service": gone, "d.service": {}})
+    assert read_restarts(bus) == {"a.service": 3}
+    assert bus.asked == ["/unit/a.service", "/unit/c.service", "/unit/d.service"]
+
+
+@pytest.mark.parametrize(
+    ("before", "within"),
+    [
+        ({"api.service": 1}, 2),
+        ({"api.service": 3}, 0),
+        ({"api.service": 4}, "started anew"),
+        ({"web.service": 1}, "not up"),
+        (None, "over a window"),
+    ],
+)
+def test_restarts_within_the_window(before: Mapping[str, int] | None, within: int | str) -> None:
+    found = restarts_within(decode_unit(listed("api.service"), API, "system"), before)
+    assert found == within if isinstance(within, int) else isinstance(found, Missing)
+    assert not isinstance(found, Missing) or str(within) in found.reason
+
+
+def test_an_old_systemd_counts_no_restarts() -> None:
+    old = {name: value for name, value in API.items() if name != "NRestarts"}
+    unit = decode_unit(listed("api.service"), old, "system")
+    assert isinstance(restarts_within(unit, {"api.service": 0}), Missing)

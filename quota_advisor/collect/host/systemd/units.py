@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from quota_advisor.collect.host.systemd.bus import (
@@ -46,6 +46,8 @@ WANTED = frozenset(
         "DropInPaths",
         "FragmentPath",
         "LoadState",
+        "MainPID",
+        "NRestarts",
         "NeedDaemonReload",
         "Restart",
         "Slice",
@@ -54,6 +56,9 @@ WANTED = frozenset(
     }
 )
 """Every property that becomes a fact."""
+
+RESTARTS = frozenset({"NRestarts"})
+_UP = frozenset({"active", "activating", "deactivating", "reloading"})
 
 GONE = frozenset(
     {
@@ -82,6 +87,42 @@ def read_units(bus: UnitBus, manager: Manager) -> tuple[tuple[UnitProperties, ..
         subject = f"systemd {manager} manager"
         return (), [Problem(subject=subject, reason=error.what, hint=error.hint)]
     return _sort_out(listed, answers, manager)
+
+
+def read_restarts(bus: UnitBus) -> dict[str, int]:
+    """Return how often the manager has restarted each service that is up, by its name.
+
+    Raises:
+        BusError: No answer.
+    """
+    up = [u for u in bus.list_units() if u.name.endswith(".service") and u.active_state in _UP]
+    answers = bus.get_all([unit.path for unit in up], RESTARTS)
+    counted = zip(up, answers, strict=True)
+    found = {u.name: a.get("NRestarts") for u, a in counted if not isinstance(a, CallFailure)}
+    return {name: count for name, count in found.items() if isinstance(count, int)}
+
+
+def restarts_within(
+    properties: UnitProperties | Missing, before: Mapping[str, int] | None
+) -> int | Missing:
+    """Return how often the manager restarted a unit between two readings.
+
+    Args:
+        properties: The unit at the second one.
+        before: What :func:`read_restarts` returned at the first one; None where there was none.
+    """
+    if isinstance(properties, Missing):
+        return properties
+    if isinstance(properties.restarts, Missing):
+        return properties.restarts
+    if before is None:
+        return Missing(reason="restarts are counted over a window")
+    first = before.get(properties.name)
+    if first is None:
+        return Missing(reason="not up when the window began")
+    if properties.restarts < first:
+        return Missing(reason="started anew in the window, which sets the count back")
+    return properties.restarts - first
 
 
 def read_version(bus: UnitBus) -> str | Missing:
@@ -149,6 +190,8 @@ def decode_unit(unit: ListedUnit, properties: Properties, manager: Manager) -> U
         cpu_accounting=_flag(properties, "CPUAccounting"),
         delegate_controllers=_texts(properties, "DelegateControllers"),
         unit_file_state=_text(properties, "UnitFileState"),
+        restarts=_count(properties, "NRestarts"),
+        main_pid=_count(properties, "MainPID"),
         sources=_sources(unit.name, properties),
     )
 
@@ -168,6 +211,13 @@ def _number(properties: Properties, name: str, infinity: _Infinity) -> int | _In
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     return _missing(properties, name)
+
+
+def _count(properties: Properties, name: str) -> int | Missing:
+    value = properties.get(name)
+    # Only services have it; a bool is an int to Python, but no count.
+    plain = isinstance(value, int) and not isinstance(value, bool)
+    return value if plain else _missing(properties, name)  # type: ignore[return-value]
 
 
 def _cpus(properties: Properties, name: str) -> tuple[int, ...] | Missing:
