@@ -29,8 +29,14 @@ MODULES = {
     "QuotaCase": ("units.quotas",),
     "SameLimit": ("texts.documents",),
     "SuppressionUse": ("texts.suppressions",),
-    "UnitConfig": ("units.container_clients", "units.drop_ins", "units.unit_files"),
+    "UnitConfig": (
+        "units.container_clients",
+        "units.container_managers",
+        "units.drop_ins",
+        "units.unit_files",
+    ),
     "Workload": (
+        "host.containers",
         "host.demand",
         "host.enforcement",
         "host.hierarchy",

@@ -13,6 +13,7 @@ _NOT_RECORDED = Missing(reason="recorded by an older version")
 
 _INT_SPAN = 1 << 32
 """The kernel's int counters wrap within this."""
+_NO_ENGINE = Missing(reason="no engine was asked for the limit")
 _NOT_LOOKED_FOR = Missing(reason="not looked for")
 _SAME_GROUP = Missing(reason="there was no other group of this name in the window")
 
@@ -199,11 +200,13 @@ class Container:
         engine: What made it, as far as the name tells.
         id: Container id (64 hex digits), or the pod's uid for a pod's own cgroup.
         name: Name from the engine's socket, or why there is none.
+        limit: The limit that the engine says it has, or why it was not told.
     """
 
     engine: Engine
     id: str
     name: str | Missing
+    limit: CpuLimit = _NO_ENGINE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -126,6 +126,19 @@ class HiddenFile:
     hidden_by: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NeverRead:
+    """A setting in a file that systemd never reads, though it was meant for the unit.
+
+    Attributes:
+        assignment: The setting.
+        reason: Why the file is not read, as a clause.
+    """
+
+    assignment: Assignment
+    reason: str
+
+
 class Outcome(StrEnum):
     """What became of an assignment of a CPU key."""
 
@@ -171,6 +184,7 @@ class UnitConfig:
         allowed_cpus: ``AllowedCPUs=`` merged, as CPU numbers; empty when not set.
         judged: Every assignment of a CPU key in the order of :attr:`files`, with its outcome.
         unread: Why files that may decide the quota could not be read; the rest is then not all.
+        never_read: CPU settings in files beside the drop-ins that systemd passes over.
     """
 
     name: str
@@ -184,6 +198,7 @@ class UnitConfig:
     allowed_cpus: tuple[int, ...] = ()
     judged: tuple[JudgedAssignment, ...] = ()
     unread: tuple[Missing, ...] = ()
+    never_read: tuple[NeverRead, ...] = ()
 
     @property
     def subject(self) -> Subject:

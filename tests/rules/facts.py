@@ -152,6 +152,12 @@ class ContainerCase(_Short):
     engine: Annotated[Engine, pydantic.BeforeValidator(_engine)]
     id: str
     name: str | None = None
+    limit: str | Missing = NOT_GIVEN
+
+    @pydantic.field_validator("limit", mode="before")
+    @classmethod
+    def _limit(cls, value: object) -> object:
+        return _missing(value)
 
 
 class CgroupCase(_Short):
@@ -392,7 +398,7 @@ def _container(case: ContainerCase | None) -> Container | None:
     if case is None:
         return None
     name = Missing(reason="no socket") if case.name is None else case.name
-    return Container(engine=case.engine, id=case.id, name=name)
+    return Container(engine=case.engine, id=case.id, name=name, limit=_limit(case.limit))
 
 
 def _cgroup_sources(path: str, case: CgroupCase) -> list[Source]:

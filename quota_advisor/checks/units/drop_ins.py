@@ -45,6 +45,20 @@ def drop_in_overridden(config: UnitConfig, _rule: Rule) -> Verdicts:
 
 
 @check(UnitConfig)
+def drop_in_never_read(config: UnitConfig, _rule: Rule) -> Verdicts:
+    """Find CPU settings in files beside the drop-ins, which systemd passes over."""
+    for passed in config.never_read:
+        written = passed.assignment
+        yield Hit(
+            message=(
+                f"{written.key}={written.value} is in {written.location.file}, which systemd never"
+                f" reads: {passed.reason}"
+            ),
+            location=written.location,
+        )
+
+
+@check(UnitConfig)
 def runtime_shadowed(config: UnitConfig, _rule: Rule) -> Verdicts:
     """Find a set-property --runtime file that an older persistent one of its name hides."""
     for hidden in config.hidden:

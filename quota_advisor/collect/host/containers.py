@@ -20,7 +20,13 @@ from typing import Any
 
 from quota_advisor.collect.host.root import HostRoot, describe
 from quota_advisor.model.cgroup import Container, Engine
-from quota_advisor.model.limit import Missing
+from quota_advisor.model.limit import (
+    DEFAULT_PERIOD_USEC,
+    Bandwidth,
+    CpuLimit,
+    Missing,
+    Unlimited,
+)
 from quota_advisor.model.problem import Problem
 
 DEADLINE_SEC = 2.0
@@ -114,16 +120,18 @@ def _uid(text: str) -> str:
 
 def _named(container: Container, names: _ContainerNames) -> Container:
     name = names.name(container.engine, container.id)
-    return Container(engine=container.engine, id=container.id, name=name)
+    limit = names.limits.get(container.id, container.limit)
+    return Container(engine=container.engine, id=container.id, name=name, limit=limit)
 
 
 class _ContainerNames:
-    """Names of the containers of one host, asked for once for each engine that has any."""
+    """Names and limits of one host's containers, asked for once for each engine that has any."""
 
     def __init__(self, root: HostRoot, wanted: set[tuple[Engine, str]]) -> None:
         self._root = root
         self._names: dict[str, str] = {}
         self._why: dict[Engine, str] = {}
+        self.limits: dict[str, CpuLimit] = {}
         self.problems: list[Problem] = []
         for engine in sorted({engine for engine, _ in wanted}):
             self._ask(engine, [i for e, i in wanted if e is engine])
@@ -134,25 +142,42 @@ class _ContainerNames:
 
     def _ask(self, engine: Engine, ids: list[str]) -> None:
         if engine in SOCKETS:
-            self._from_socket(engine)
+            self._from_socket(engine, ids)
         if engine in (Engine.PODMAN, Engine.CRIO):
             self._from_storage(engine)
         if engine in (Engine.CONTAINERD, Engine.KUBERNETES):
             self._from_bundles(engine, ids)
 
-    def _from_socket(self, engine: Engine) -> None:
+    def _from_socket(self, engine: Engine, ids: list[str]) -> None:
         path = next((p for p in SOCKETS[engine] if self._root.exists(p)), None)
         if path is None:
             self._why[engine] = f"the socket of {engine} is not there ({SOCKETS[engine][0]})"
             return
+        deadline = time.monotonic() + DEADLINE_SEC
         try:
-            reply = _get(self._root.socket_path(path), "/containers/json")
-            self._names |= dict(_listed_names(reply, "Id", "Names"))
+            reply = _get(self._root.socket_path(path), "/containers/json", deadline)
+            named = dict(_listed_names(reply, "Id", "Names"))
+            self._names |= named
         # RemoteDisconnected is an HTTPException and an OSError: the engine answered, but badly.
         except (ValueError, http.client.HTTPException) as error:
             self._nonsense(engine, path, error)
         except OSError as error:
             self._why[engine] = describe(error, path)
+        else:
+            self._ask_limits(path, [i for i in ids if i in named], deadline)
+
+    def _ask_limits(self, path: str, ids: list[str], deadline: float) -> None:
+        """Ask for the limit of each container, as long as there is time. It is a courtesy too."""
+        for identifier in ids:
+            target = f"/containers/{identifier}/json"
+            try:
+                reply = _get(self._root.socket_path(path), target, deadline)
+                self.limits[identifier] = told_limit(reply)
+            except (ValueError, http.client.HTTPException) as error:
+                self.limits[identifier] = Missing(reason=f"{path}{target}: {str(error)[:80]}")
+            except OSError as error:
+                self.limits[identifier] = Missing(reason=describe(error, path))
+                return
 
     def _from_storage(self, engine: Engine) -> None:
         text = self._root.try_read(STORAGE)
@@ -186,18 +211,41 @@ class _ContainerNames:
         self.problems.append(Problem(subject=path, reason=reason))
 
 
-def _get(socket_path: str, target: str) -> Any:
+def told_limit(inspected: Any) -> CpuLimit:
+    """Return the limit in an engine's description of a container.
+
+    ``HostConfig`` of ``GET /containers/ID/json`` in the Docker API: NanoCpus, or CpuQuota with
+    CpuPeriod in microseconds, 0 for the default and no quota for none.
+
+    Raises:
+        ValueError: It is no description of a container.
+    """
+    config = inspected.get("HostConfig") if isinstance(inspected, dict) else None
+    if not isinstance(config, dict):
+        raise ValueError("no HostConfig")  # noqa: TRY004 - it is input that is wrong
+    numbers = (config.get(key) or 0 for key in ("NanoCpus", "CpuQuota", "CpuPeriod"))
+    nano, quota, period = (n if isinstance(n, int) else 0 for n in numbers)
+    period = period if period > 0 else DEFAULT_PERIOD_USEC
+    quota = quota if quota > 0 else nano * period // 1_000_000_000
+    return Bandwidth(quota_usec=quota, period_usec=period) if quota > 0 else Unlimited()
+
+
+def _get(socket_path: str, target: str, deadline: float) -> Any:
     """Return the JSON that an engine answers.
 
     HTTP/1.0, so that the engine closes the connection at the end and one deadline can stand over
     everything, a reply that trickles included.
+
+    Args:
+        socket_path: The engine's socket.
+        target: What to ask for.
+        deadline: Monotonic time at which the wait ends.
 
     Raises:
         OSError: No connection, or no full answer in time.
         ValueError: Not JSON, or too much of it.
         http.client.HTTPException: Not HTTP.
     """
-    deadline = time.monotonic() + DEADLINE_SEC
     with closing(_connect(socket_path)) as connection:
         connection.sendall(f"GET {target} HTTP/1.0\r\nHost: localhost\r\n\r\n".encode())
         data = _read_all(connection, deadline)

@@ -8,11 +8,12 @@ from __future__ import annotations
 import errno
 import os
 import posixpath
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from quota_advisor.collect.host.root import Entry, HostRoot, describe, why
-from quota_advisor.documents.systemd.merge import merge_unit, unit_section
+from quota_advisor.documents.systemd.merge import CPU_KEYS, merge_unit, unit_section
 from quota_advisor.documents.systemd.names import (
     SYSTEM_SEARCH_PATH,
     UnitName,
@@ -25,10 +26,16 @@ from quota_advisor.documents.systemd.unit_file import parse_unit_file
 from quota_advisor.errors import CollectError
 from quota_advisor.model.limit import Missing
 from quota_advisor.model.problem import Problem
-from quota_advisor.model.unit import HiddenFile, UnitConfig, UnitFile
+from quota_advisor.model.unit import HiddenFile, NeverRead, UnitConfig, UnitFile
+from quota_advisor.model.unit_kind import UNIT_SECTIONS
 
 _MAX_ALIAS_STEPS = 8
 _NULL = "/dev/null"
+_PUT_AWAY = re.compile(
+    r"\.(?:bak|backup|disabled|dist|dpkg-\w+|example|md|old|off|orig|rej|rpm\w+|sample|save|sw[op]"
+    r"|ucf-\w+)\b|^README",
+    re.IGNORECASE,
+)
 
 
 @dataclass(slots=True)
@@ -98,7 +105,8 @@ class UnitFileReader:
         present = [file for file in drop_ins if isinstance(file, UnitFile)]
         looked_at = (path, *paths, *(top for top, _ in folders), *self._search_path)
         config = merge_unit(name, fragment, present, hidden)
-        return replace(config, unread=self._unread(looked_at))
+        passed_over = tuple(self._never_read(name))
+        return replace(config, unread=self._unread(looked_at), never_read=passed_over)
 
     # ---- directories
 
@@ -264,6 +272,37 @@ class UnitFileReader:
                         seen.add(top)
                         yield top, files
 
+    def _never_read(self, name: str) -> Iterator[NeverRead]:
+        """Yield CPU settings meant as drop-ins of a unit that systemd does not find."""
+        stem = name.rpartition(".")[0]
+        for directory in self._directories:
+            own, short = f"{name}.d", f"{stem}.d"
+            if own in directory.entries:
+                reason = "the name of a drop-in ends in .conf"
+                yield from self._settings(posixpath.join(directory.path, own), reason, unread=True)
+            if short in directory.folders and stem not in UNIT_SECTIONS:
+                reason = f"the directory for drop-ins of {name} is {own}"
+                yield from self._settings(posixpath.join(directory.path, short), reason)
+
+    def _settings(self, path: str, reason: str, *, unread: bool = False) -> Iterator[NeverRead]:
+        """Yield the CPU settings in the files of a directory, or in those that are no drop-ins."""
+        listed = self._list(path)
+        for file in sorted(set(listed.entries) - listed.folders):
+            is_drop_in = file.endswith(".conf")
+            if _is_put_away(file) or (unread and is_drop_in):
+                continue
+            parsed = self._read_aside(posixpath.join(path, file))
+            for assignment in parsed.assignments if parsed else ():
+                if assignment.key in CPU_KEYS:
+                    yield NeverRead(assignment=assignment, reason=reason)
+
+    def _read_aside(self, path: str) -> UnitFile | None:
+        """Return a file that is no part of the unit: what cannot be read is no problem."""
+        try:
+            return parse_unit_file(path, self._root.read_bytes(path))
+        except OSError:
+            return None
+
     def _drop_ins(self, path: str) -> tuple[str, list[str]]:
         """Return where a directory of drop-ins really is, and the drop-ins in it."""
         if path not in self._drop_in_names:
@@ -285,6 +324,11 @@ def _drop_in_paths(folders: Iterable[tuple[str, list[str]]], hidden: list[Hidden
             else:
                 chosen[file] = path
     return [chosen[file] for file in sorted(chosen, key=os.fsencode)]
+
+
+def _is_put_away(file: str) -> bool:
+    """Whether the name says that somebody keeps the file and does not mean it to be read."""
+    return file.startswith(".") or file.endswith("~") or _PUT_AWAY.search(file) is not None
 
 
 def _is_below(path: str, tops: set[str]) -> bool:

@@ -13,10 +13,16 @@ from pathlib import Path
 import pytest
 
 from quota_advisor.collect.host import containers
-from quota_advisor.collect.host.containers import STORAGE, TASKS, name_containers, recognise
+from quota_advisor.collect.host.containers import (
+    STORAGE,
+    TASKS,
+    name_containers,
+    recognise,
+    told_limit,
+)
 from quota_advisor.collect.host.root import HostRoot
 from quota_advisor.model.cgroup import Engine
-from quota_advisor.model.limit import Missing
+from quota_advisor.model.limit import Bandwidth, Missing, Unlimited
 
 ID = "0123456789abcdef" * 4
 OTHER = "fedcba9876543210" * 4
@@ -153,6 +159,81 @@ def test_podman_names_its_containers(engine: Callable[[str, Answer], HostRoot]) 
     root = engine("/run/podman/podman.sock", says([{"Id": ID, "Names": ["cache"]}]))
 
     assert name_of(root, f"/machine.slice/libpod-{ID}.scope") == "cache"
+
+
+def in_turn(*answers: Answer) -> Answer:
+    """Return an answer for each connection; who asks once more gets none."""
+    left = iter(answers)
+
+    def answer(connection: socket.socket) -> None:
+        for following in left:
+            following(connection)
+            return
+
+    return answer
+
+
+LIST = says([{"Id": ID, "Names": ["/web"]}, {"Id": OTHER, "Names": ["/api"]}])
+
+
+def limits_of(root: HostRoot, *paths: str) -> list[object]:
+    found, problems = name_containers(root, paths)
+    assert not problems
+    return [found[path].limit for path in paths]
+
+
+def test_docker_says_what_limit_each_container_was_given(
+    engine: Callable[[str, Answer], HostRoot],
+) -> None:
+    limited = says({"HostConfig": {"NanoCpus": 1_500_000_000}})
+    free = says({"HostConfig": {"NanoCpus": 0}})
+    root = engine("/run/docker.sock", in_turn(LIST, limited, free))
+
+    limits = limits_of(root, DOCKER, f"/docker/{OTHER}")
+
+    told = [Bandwidth(quota_usec=150_000, period_usec=100_000), Unlimited()]
+    # Which one is asked first is not promised.
+    assert sorted(limits, key=repr) == told
+
+
+@pytest.mark.parametrize(
+    ("config", "limit"),
+    [
+        ({}, Unlimited()),
+        ({"NanoCpus": None, "CpuQuota": -1}, Unlimited()),
+        ({"CpuQuota": 50_000}, Bandwidth(quota_usec=50_000, period_usec=100_000)),
+        (
+            {"CpuQuota": 50_000, "CpuPeriod": 20_000, "NanoCpus": 2_500_000_000},
+            Bandwidth(quota_usec=50_000, period_usec=20_000),
+        ),
+        (
+            {"NanoCpus": 500_000_000, "CpuPeriod": 20_000},
+            Bandwidth(quota_usec=10_000, period_usec=20_000),
+        ),
+        ({"NanoCpus": "2"}, Unlimited()),
+    ],
+)
+def test_what_a_description_says_of_the_limit(config: object, limit: object) -> None:
+    assert told_limit({"HostConfig": config}) == limit
+
+
+@pytest.mark.parametrize("inspected", [[], {}, {"HostConfig": 3}, None])
+def test_what_is_no_description_is_refused(inspected: object) -> None:
+    with pytest.raises(ValueError, match="HostConfig"):
+        told_limit(inspected)
+
+
+@pytest.mark.parametrize("answer", [says("<html>"), says([]), lambda _connection: None])
+def test_a_limit_that_cannot_be_told_costs_nothing_else(
+    engine: Callable[[str, Answer], HostRoot], answer: Answer
+) -> None:
+    root = engine("/run/docker.sock", in_turn(LIST, answer))
+
+    found, problems = name_containers(root, [DOCKER])
+
+    assert found[DOCKER].name == "web"
+    assert isinstance(found[DOCKER].limit, Missing)
+    assert not problems
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,57 @@
+"""Rules about containers as their engine sees them."""
+
+from __future__ import annotations
+
+import shlex
+
+from quota_advisor.checks.evidence import limit_evidence
+from quota_advisor.checks.host.evidence import limit_source
+from quota_advisor.model.cgroup import Engine
+from quota_advisor.model.finding import Recommendation
+from quota_advisor.model.limit import Bandwidth, Missing
+from quota_advisor.model.workload import Workload
+from quota_advisor.rulebook.catalogue import Rule
+from quota_advisor.rulebook.engine import Hit, Verdicts, check
+
+_UPDATES = {Engine.DOCKER: "docker", Engine.PODMAN: "podman"}
+
+
+@check(Workload)
+def container_limit_lost(workload: Workload, rule: Rule) -> Verdicts:
+    """Find a container whose engine says a limit that its cgroup does not have."""
+    group, live = workload.cgroup, workload.limit
+    if workload.kind != "container" or isinstance(group, Missing) or group.container is None:
+        return
+    told = group.container.limit
+    if not isinstance(told, Bandwidth) or isinstance(live, Missing):
+        return
+    if isinstance(live, Bandwidth):
+        drift_cores = round(abs(live.cores - told.cores), 9)
+        if drift_cores < rule.option("max_drift_cores"):
+            return
+    seen = (
+        f"{live.text}: something changed it"
+        if isinstance(live, Bandwidth)
+        else "none: something took it away"
+    )
+    engine = group.container.engine
+    name = shlex.quote(workload.name)
+    yield Hit(
+        message=(
+            f"{engine} says that its limit is {told.text}, and its cgroup has {seen}"
+            " after the start"
+        ),
+        evidence=(
+            limit_evidence(told, None, label=f"limit by {engine}"),
+            *(
+                [limit_evidence(live, limit_source(group), label="live limit")]
+                if isinstance(live, Bandwidth)
+                else []
+            ),
+        ),
+        recommendation=Recommendation(
+            summary=f"{_UPDATES[engine]} update --cpus={told.cores:g} {name} writes it again"
+        )
+        if engine in _UPDATES
+        else None,
+    )
