@@ -71,8 +71,9 @@ def scene(module_host: LabHost) -> LabHost:
     host.unit("lab-inner.slice", "[Slice]\nCPUQuota=30%\n")
     host.unit("lab-nested.service", f"{busy}Slice=lab-inner.slice\n")
     host.service("lab-tight.service", "Slice=lab-inner.slice\nCPUQuota=90%")
-    for name in ("hand", "burst", "scaled"):
+    for name in ("hand", "burst"):
         host.service(f"lab-{name}.service", "CPUQuota=50%")
+    host.service("lab-scaled.service", "CPUQuota=50%\nCPUQuotaPeriodSec=20ms")
     host.service("lab-runtime.service")
     host.service("lab-override.service")
     host.drop_in("lab-override.service", "override.conf", "[Service]\nCPUQuota=80%\n")
@@ -96,7 +97,7 @@ def scene(module_host: LabHost) -> LabHost:
     host.set_property("lab-runtime.service", "CPUQuota=40%", runtime=True)
     host.drop_in("lab-stale.service", "50-more.conf", "[Service]\nCPUQuota=25%\n")
     set_live(host, "lab-hand.service", 60_000)
-    set_live(host, "lab-scaled.service", 100_000, 200_000)
+    set_live(host, "lab-scaled.service", 20_000, 40_000)
     burst = set_live(host, "lab-burst.service", 70_000)
     (burst / BURST_FILE[host.cgroup_version]).write_text("60000")
     set_live(host, CONTAINER, 33_300)
