@@ -13,8 +13,10 @@ from quota_advisor.audit.judge import judge
 from quota_advisor.audit.redact import without_secrets
 from quota_advisor.errors import SnapshotError
 from quota_advisor.model.host import HostFacts
+from quota_advisor.model.limit import Missing
 from quota_advisor.model.report import Results
 from quota_advisor.model.snapshot import FORMAT, dump_snapshot, load_snapshot
+from quota_advisor.model.unit import UnitConfig
 from quota_advisor.model.workload import Host, Workload
 from quota_advisor.rulebook.catalogue import load_catalog
 from quota_advisor.rulebook.chosen import Rulebook
@@ -39,8 +41,8 @@ def stored(facts: HostFacts, directory: Path) -> Path:
 
 
 def cases() -> list[str]:
-    """Return the cases of rules about hosts; each brings other facts."""
-    rules = [id_ for id_, (subject, _) in CHECKS.items() if subject in (Host, Workload)]
+    """Return the cases of rules about hosts and units; each brings other facts."""
+    rules = [id_ for id_, (subject, _) in CHECKS.items() if subject in (Host, UnitConfig, Workload)]
     paths = (path for rule in rules for path in TREE.glob(f"{rule}/*{FACTS}"))
     return sorted(f"{path.parent.name}/{path.name.removesuffix(FACTS)}" for path in paths)
 
@@ -58,6 +60,44 @@ def test_a_stored_host_has_the_same_facts_and_findings(case: str, tmp_path: Path
     again = load_snapshot(stored(facts, tmp_path))
     assert again == facts
     assert judged(again) == judged(facts)
+
+
+LATER = frozenset(
+    {
+        "cfs_bandwidth",
+        "cpu_controller",
+        "disabled_controllers",
+        "earlier",
+        "fair_server",
+        "main_pid",
+        "main_process_group",
+        "never_read",
+        "realtime_threads",
+        "restarts",
+        "rt_group_sched",
+    }
+)
+"""Fields that snapshots of the first version did not have."""
+
+
+def without_later(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {key: without_later(value) for key, value in data.items() if key not in LATER}
+    return [without_later(item) for item in data] if isinstance(data, list) else data
+
+
+@pytest.mark.parametrize(
+    "case", ["quota-not-enforced/in-force", "container-limit-lost/gone-after-a-reload"]
+)
+def test_a_snapshot_of_an_earlier_program_loads(case: str, tmp_path: Path) -> None:
+    path = stored(facts_of(case, tmp_path), tmp_path)
+    data = without_later(json.loads(path.read_text()))
+    for group in data["facts"]["cgroups"]:
+        (group["container"] or {}).pop("limit", None)
+    path.write_text(json.dumps(data))
+    facts = load_snapshot(path)
+    assert isinstance(facts.node.fair_server, Missing)
+    assert all(isinstance(group.realtime_threads, Missing) for group in facts.cgroups)
 
 
 def test_the_file_names_its_format_and_its_maker(tmp_path: Path) -> None:
