@@ -1,4 +1,8 @@
-"""What an audit used to miss on a real systemd host: restarts, escapes, and who wrote what."""
+"""What an audit used to miss on a real systemd host: restarts, escapes, and who wrote what.
+
+``LAB_APPEND=cgroup_disable=cpu tests/lab/lab run …`` boots without the cpu controller: then the one
+test runs that is about that.
+"""
 
 from __future__ import annotations
 
