@@ -9,6 +9,7 @@ from quota_advisor.advise.formula import (
     size_for_peak,
 )
 from quota_advisor.advise.words import worded
+from quota_advisor.derive.host.pinning import is_exclusive_container
 from quota_advisor.derive.host.throttling import Throttling, most_throttled, throttling_in
 from quota_advisor.model.advice import Advice, Decision, Need
 from quota_advisor.model.cgroup import CgroupFacts, CounterWindow, Demand
@@ -46,6 +47,9 @@ def decide(workload: Workload, *, is_named: bool = False) -> Advice | Missing:
     if not isinstance(limit, Bandwidth):
         no_quota = Missing(reason="it has no quota of its own")
         return _to_set(workload) if is_named or was_limited(workload) else no_quota
+    if is_exclusive_container(workload):
+        exclusive = "its CPUs are its own for that very limit, and lost without it"
+        return worded(workload, Decision.KEEP, _need(workload), exclusive)
     if 0 < cpus <= limit.cores:
         covers = f"the quota of {format_percent(limit.percent)} covers all {_cpus(cpus)}"
         return _no_quota(workload, _need(workload), covers)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 from quota_advisor.derive.thread_counts import COUNT_VARIABLES, JAVA_VARIABLES, thread_counts
 from quota_advisor.derive.units.container_commands import Client, clients, options
@@ -38,8 +39,11 @@ _CLIENT_OPTIONS = (
     *("--cgroups", "--cgroup-parent", "--cgroup"),
     *("--cpus", "--cpu-quota", "--cpu-period", "--cpuset-cpus"),
 )
-_HARMLESS = re.compile(r"[A-Za-z0-9_./:@,-]{1,100}")
-"""Sizes, sets of CPUs, names of slices; nothing that a shell or systemd takes apart."""
+_HARMLESS = re.compile(r"(?:[A-Za-z0-9_./:@,-]|%[nNpPiIjJ]){1,100}")
+"""Sizes, sets of CPUs, names of slices and units; nothing that a shell takes apart."""
+
+_PODMAN_SERVICE = ("system", "service")
+"""Words of podman that make it a manager of containers."""
 
 _PROGRAM = re.compile(r"[A-Za-z0-9_./@+-]{1,200}")
 _COUNT = re.compile(r"[0-9]{1,6}(?:,[0-9]{1,6})*")
@@ -140,7 +144,9 @@ def _command(value: str) -> str:
     known = [_client(client) for client in clients([value])]
     if known:
         return f'{prefix}/bin/sh -c "{"; ".join(known)}"'
-    return " ".join([prefix + program, *_options(words), *_threads(words)])
+    is_service = program.endswith("podman") and _PODMAN_SERVICE in pairwise(words)
+    kept = _PODMAN_SERVICE if is_service else ()
+    return " ".join([prefix + program, *kept, *_options(words), *_threads(words)])
 
 
 def _client(client: Client) -> str:

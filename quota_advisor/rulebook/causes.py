@@ -14,6 +14,7 @@ HELD_BACK_FROM_ABOVE = "throttled-by-ancestor"
 QUOTA_TOO_SMALL = (
     "throttled-often",
     "throttled-time",
+    "throttled-across-restarts",
     HELD_BACK_FROM_ABOVE,
     "health-hides-throttling",
     "quota-below-peak",
@@ -24,7 +25,7 @@ QUOTA_TOO_SMALL = (
 )
 """Rules that see one cause, a quota below the demand, from several sides; the first one leads."""
 
-HARM = QUOTA_TOO_SMALL[:3]
+HARM = QUOTA_TOO_SMALL[:4]
 """Those that say what it cost; the others say why."""
 
 

@@ -29,21 +29,37 @@ COMMANDS = {
     "usage": ("lint --no-such-option", 2),
     "no rule": ("explain no-such-rule", 2),
     "snapshot": ("audit snapshot none.json", 3),
-    "host": ("audit host --root . --window 0", 0),
+    "host": ("audit host --root $HERE/host --window 0", 0),
 }
+
+HOST = {
+    "sys/fs/cgroup/cgroup.controllers": "cpu\n",
+    "sys/fs/cgroup/cpu.stat": "usage_usec 5\n",
+    "sys/devices/system/cpu/online": "0-1\n",
+}
+"""A host on which there is something to see, and nothing to find."""
 
 
 @pytest.fixture
 def here(tmp_path: Path) -> Path:
     (tmp_path / ".git").mkdir()
     (tmp_path / "bad.service").write_text(BAD_UNIT)
+    for name, text in HOST.items():
+        (tmp_path / "host" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "host" / name).write_text(text)
     (tmp_path / "good.service").write_text("[Service]\nExecStart=/bin/true\n")
     return tmp_path
 
 
 def bash(script: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        ["bash", "-c", script], cwd=cwd, capture_output=True, text=True, check=False, timeout=60
+        ["bash", "-c", script],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        env={**os.environ, "HERE": str(cwd)},
     )
 
 

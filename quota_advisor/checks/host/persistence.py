@@ -8,7 +8,7 @@ from quota_advisor.checks.host.enforcement import not_enforced
 from quota_advisor.checks.host.evidence import limit_source
 from quota_advisor.derive.host.running_quota import kernel_scaling, quota_location
 from quota_advisor.model.cgroup import CgroupFacts
-from quota_advisor.model.finding import Evidence, Recommendation
+from quota_advisor.model.finding import Evidence
 from quota_advisor.model.limit import Bandwidth, CpuLimit, Missing, Unlimited
 from quota_advisor.model.unit import UnitConfig, UnitProperties
 from quota_advisor.model.workload import Workload

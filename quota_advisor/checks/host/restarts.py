@@ -52,6 +52,7 @@ def throttled_across_restarts(workload: Workload, rule: Rule) -> Verdicts:
             f"restarted {_times(restarts)} in the window, and throttled in {told}:"
             f" {format_ratio(throttled / periods)}{lost}"
         ),
+        brief=f"restarted {_times(restarts)}, throttled in {told}",
         severity=severity,
         location=quota_location(workload),
         evidence=(
