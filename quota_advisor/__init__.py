@@ -18,7 +18,8 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from quota_advisor.audit.host import audit_host, judge_snapshot
+    from quota_advisor.audit.host import audit_host
+    from quota_advisor.audit.snapshot import judge_snapshot
     from quota_advisor.lint import lint as lint_paths
 
 __version__ = "0.1.0"
@@ -27,7 +28,7 @@ __all__ = ["audit_host", "judge_snapshot", "lint_paths"]
 
 _HOMES = {
     "audit_host": ("quota_advisor.audit.host", "audit_host"),
-    "judge_snapshot": ("quota_advisor.audit.host", "judge_snapshot"),
+    "judge_snapshot": ("quota_advisor.audit.snapshot", "judge_snapshot"),
     "lint_paths": ("quota_advisor.lint", "lint"),
 }
 

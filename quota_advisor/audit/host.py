@@ -1,4 +1,4 @@
-"""Audit a host, or a snapshot of one."""
+"""Audit a host: watch it, then judge what was seen."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quota_advisor.audit.judge import judge
-from quota_advisor.collect.host.printable_facts import printable_facts
+from quota_advisor.collect.host.facts import Request, collect_host
+from quota_advisor.collect.host.root import HostRoot
 from quota_advisor.errors import UsageError
-from quota_advisor.model.snapshot import load_snapshot
 from quota_advisor.rulebook.chosen import Rulebook, load_rulebook
 
 if TYPE_CHECKING:
@@ -55,10 +55,6 @@ def audit_host(  # noqa: PLR0913 - each is a choice of its own, all by name
         ConfigError: The configuration file is malformed.
         UsageError: The window, or a sampling window in it, is too short.
     """
-    # A snapshot is judged without what reads a live host.
-    from quota_advisor.collect.host.facts import Request, collect_host  # noqa: PLC0415
-    from quota_advisor.collect.host.root import HostRoot  # noqa: PLC0415
-
     _check_window(window_sec, samples)
     rulebook = rulebook or load_rulebook()
     request = Request(
@@ -69,21 +65,6 @@ def audit_host(  # noqa: PLR0913 - each is a choice of its own, all by name
         on_progress=on_progress,
     )
     return judge(collect_host(HostRoot(Path(root)), request), rulebook, "audit host", units)
-
-
-def judge_snapshot(file: Path | str, *, rulebook: Rulebook | None = None) -> Report:
-    """Judge a snapshot that ``audit host --save`` wrote, here or on another machine.
-
-    Args:
-        file: The snapshot.
-        rulebook: The rules to run; None for all, with the nearest configuration file.
-
-    Raises:
-        ConfigError: The configuration file is malformed.
-        SnapshotError: The file cannot be read, is no snapshot, or is of another version.
-    """
-    rulebook = rulebook or load_rulebook()
-    return judge(printable_facts(load_snapshot(Path(file))), rulebook, "audit snapshot")
 
 
 def _check_window(window_sec: float, samples: int | None) -> None:

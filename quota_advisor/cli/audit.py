@@ -8,14 +8,11 @@ from typing import Literal
 
 import click
 
-import quota_advisor
-from quota_advisor.audit.host import audit_host, judge_snapshot
-from quota_advisor.audit.redact import without_secrets
+from quota_advisor.audit.host import audit_host
 from quota_advisor.cli.options import Number, Output, output_options
 from quota_advisor.cli.output import check_outputs, exit_code, load_rules, show
 from quota_advisor.cli.streams import is_terminal, say
 from quota_advisor.files.writing import write_file
-from quota_advisor.model.snapshot import dump_snapshot
 
 MAX_WINDOW_SEC = 86_400
 
@@ -102,8 +99,10 @@ def host(  # noqa: PLR0913 - one parameter an option
         on_progress=_progress if is_terminal(sys.stderr) else None,
     )
     if save is not None and report.host is not None:
-        text = dump_snapshot(without_secrets(report.host.facts), quota_advisor.__version__)
-        write_file(save, text, private=True)
+        # What checks snapshots takes long to build, and few runs save one.
+        from quota_advisor.audit.snapshot import snapshot_text  # noqa: PLC0415
+
+        write_file(save, snapshot_text(report.host.facts), private=True)
     show(report, output)
     return exit_code(report, output, rulebook.config)
 
@@ -113,6 +112,8 @@ def host(  # noqa: PLR0913 - one parameter an option
 @output_options
 def snapshot(*, output: Output, file: Path) -> int:
     """Judge a snapshot that audit host --save wrote, here or on another machine."""
+    from quota_advisor.audit.snapshot import judge_snapshot  # noqa: PLC0415 - as above
+
     check_outputs(output)
     rulebook = load_rules(output)
     report = judge_snapshot(file, rulebook=rulebook)

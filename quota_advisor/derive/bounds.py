@@ -8,6 +8,7 @@ bound by themselves.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 CONFIDENCE = 0.95
 """One-sided: in one of twenty samples the true share is below the bound."""
@@ -15,9 +16,10 @@ CONFIDENCE = 0.95
 _TINY = 1e-300
 _PRECISION = 1e-12
 _MAX_TERMS = 500
-_HALVINGS = 60
+_HALVINGS = 40
 
 
+@lru_cache(maxsize=1024)
 def lower_bound_ratio(hits: float, trials: float, *, confidence: float = CONFIDENCE) -> float:
     """Return the exact binomial (Clopper-Pearson) lower bound of a share.
 
@@ -30,6 +32,9 @@ def lower_bound_ratio(hits: float, trials: float, *, confidence: float = CONFIDE
     """
     if hits <= 0 or trials <= 0:
         return 0.0
+    if hits >= trials:
+        # Nothing else happened: the beta function has a plain form.
+        return float((1 - confidence) ** (1 / trials))
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2

@@ -337,7 +337,7 @@ def test_an_output_file_that_cannot_be_written_is_one_line(audit: Audit, capsys:
 def test_an_output_file_is_tried_before_the_wait(
     audit: Audit, capsys: Capture, option: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("quota_advisor.collect.host.facts.collect_host", pytest.fail)
+    monkeypatch.setattr("quota_advisor.audit.host.collect_host", pytest.fail)
     assert audit(option) == 3
     assert "/no/such/" in capsys.readouterr().err
 

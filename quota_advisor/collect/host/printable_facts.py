@@ -23,15 +23,31 @@ def printable_facts(value: T) -> T:
 
 
 def _printable(value: Any, keep: str) -> Any:
+    kind = type(value)
     # Exactly str: the members of enumerations are texts of this program.
-    if type(value) is str:
+    if kind is str:
         return printable(value, keep=keep)
-    if isinstance(value, tuple):
+    if kind in _PLAIN:
+        return value
+    if kind is tuple:
         return tuple(_printable(item, keep) for item in value)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
-        clean = {n: _printable(item, "\n\t" if n == "raw" else "") for n, item in fields.items()}
-        if all(clean[name] is item for name, item in fields.items()):
-            return value
-        return type(value)(**clean)
-    return value
+    changed = {}
+    for name in _FIELDS.get(kind) or _learn(kind):
+        item = getattr(value, name)
+        clean = _printable(item, "\n\t" if name == "raw" else "")
+        if clean is not item and clean != item:
+            changed[name] = clean
+    return dataclasses.replace(value, **changed) if changed else value
+
+
+_PLAIN = frozenset({int, float, bool, type(None)})
+"""What most of the facts of a large host are: looked at no further."""
+
+
+_FIELDS: dict[type, tuple[str, ...]] = {}
+"""Names of the fields of each class of facts, looked up once."""
+
+
+def _learn(kind: type) -> tuple[str, ...]:
+    fields = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
+    return _FIELDS.setdefault(kind, tuple(field.name for field in fields))
