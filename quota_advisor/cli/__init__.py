@@ -103,6 +103,9 @@ def _failed(error: Exception | SystemExit) -> int:
     """Say what nobody else caught, and return the exit code."""
     if isinstance(error.__context__, KeyboardInterrupt):
         return EXIT_INTERRUPTED
+    if isinstance(error, SystemExit) and isinstance(error.code, int) and error.code > 1:
+        # A signal asked for an end: 128 plus its number.
+        return error.code
     if isinstance(error, BrokenPipeError | SystemExit):
         # The reader went away; click ends the program with 1 then, which means findings here.
         drop_output()
