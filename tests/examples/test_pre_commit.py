@@ -114,7 +114,7 @@ def test_a_finding_holds_the_commit_back(project: Repository) -> None:
     assert done.returncode == 1, done.stdout
     assert "\n- hook id: quota-advisor\n- exit code: 1\n" in done.stdout
     assert "\nunits/b.service:3:10: error: " in done.stdout
-    assert "\n1 error in 1 file\n" in done.stdout
+    assert "\n1 error in 1 file, 1 fixable with --fix\n" in done.stdout
 
 
 def test_good_files_pass_and_others_are_not_handed_over(project: Repository) -> None:
