@@ -64,7 +64,7 @@ def walk_beneath(top: int, path: str, flags: int) -> int:
     Raises:
         OSError: As for open(2).
     """
-    pending, links = _parts(path), 0
+    pending, links = parts(path), 0
     way = [os.dup(top)]
     try:
         while pending:
@@ -82,7 +82,7 @@ def walk_beneath(top: int, path: str, flags: int) -> int:
                 os.close(way.pop())
                 if target.startswith("/"):
                     _ascend(way, to=1)
-                pending[:0] = _parts(target)
+                pending[:0] = parts(target)
         # What the handle holds was walked to: opening it again follows nothing.
         return _reopen(way[-1], flags, path)
     finally:
@@ -105,7 +105,8 @@ def _ascend(way: list[int], to: int = 0) -> None:
         os.close(way.pop())
 
 
-def _parts(path: str) -> list[str]:
+def parts(path: str) -> list[str]:
+    """Return the components of a path, without those that stay where they are."""
     return [part for part in path.split("/") if part not in ("", ".")]
 
 

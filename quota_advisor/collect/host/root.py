@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from quota_advisor.collect.host.beneath import MAX_LINKS, open_beneath
+from quota_advisor.collect.host.beneath import MAX_LINKS, open_beneath, parts
 from quota_advisor.model.limit import Missing
 
 MAX_FILE_BYTES = 4 << 20
@@ -207,7 +207,7 @@ class HostRoot:
 
     def _resolve(self, path: str) -> str:
         """Follow links component by component, ``..`` never leaving the root. Opens nothing."""
-        pending = _parts(path)
+        pending = parts(path)
         done: list[str] = []
         links = 0
         while pending:
@@ -224,7 +224,7 @@ class HostRoot:
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
             if target.startswith("/"):
                 done = []
-            pending[:0] = _parts(target)
+            pending[:0] = parts(target)
         return "/" + "/".join(done)
 
 
@@ -254,10 +254,6 @@ def _read_all(descriptor: int, path: str) -> bytes:
         return bytes(data)
     finally:
         os.close(descriptor)
-
-
-def _parts(path: str) -> list[str]:
-    return [part for part in path.split("/") if part not in ("", ".")]
 
 
 def _readlink(path: str) -> str | None:
