@@ -17,6 +17,9 @@ _TINY = 1e-300
 _PRECISION = 1e-12
 _MAX_TERMS = 500
 _HALVINGS = 40
+_DECIMALS = 9
+"""Of a bound. The C library's logarithms differ in their last bits from CPU to CPU; a report on the
+same counts has to be the same everywhere."""
 
 
 @lru_cache(maxsize=1024)
@@ -34,7 +37,7 @@ def lower_bound_ratio(hits: float, trials: float, *, confidence: float = CONFIDE
         return 0.0
     if hits >= trials:
         # Nothing else happened: the beta function has a plain form.
-        return float((1 - confidence) ** (1 / trials))
+        return float(round((1 - confidence) ** (1 / trials), _DECIMALS))
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -42,7 +45,7 @@ def lower_bound_ratio(hits: float, trials: float, *, confidence: float = CONFIDE
             low = middle
         else:
             high = middle
-    return low
+    return round(low, _DECIMALS)
 
 
 def deflated(hits: float, trials: float, correlation_ratio: float) -> tuple[float, float]:
