@@ -10,7 +10,7 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "quota_advisor"
 
-BASE = {"errors", "printable", "units"}
+BASE = {"errors", "printable", "records", "units"}
 """What everybody may use."""
 
 FACTS = {"model", "documents", "sim", "derive"}
@@ -19,9 +19,10 @@ CONCLUSIONS = {"advise", "rulebook"}
 MAY_SEE: dict[str, set[str]] = {
     "errors": set(),
     "printable": set(),
+    "records": set(),
     "units": set(),
     "shipped": {"errors"},
-    "files": {"errors"},
+    "files": {"errors", "records"},
     # Nouns.
     "model": BASE | {"files"},
     "documents": BASE | {"model"},

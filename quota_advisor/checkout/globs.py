@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+from quota_advisor.records import dataclass
 
 _CLASSES = {
     "alpha": "a-zA-Z",

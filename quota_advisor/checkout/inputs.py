@@ -11,7 +11,7 @@ import os
 import re
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from pathlib import Path
 from typing import BinaryIO
@@ -20,6 +20,7 @@ from quota_advisor.checkout.ignored import IgnoreFiles, Patterns
 from quota_advisor.model.manifest import QUADLET_SECTIONS
 from quota_advisor.model.problem import Problem
 from quota_advisor.model.unit_kind import UNIT_SECTIONS
+from quota_advisor.records import dataclass
 
 MAX_FILE_BYTES = 1 << 30
 """More is not read: no file under version control that people write comes near it."""

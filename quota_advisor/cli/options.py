@@ -6,12 +6,12 @@ import dataclasses
 import functools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from quota_advisor.records import dataclass
 from quota_advisor.render import FORMATS
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -6,13 +6,13 @@ something are imported when a rule first asks: lint of one small file needs few 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from quota_advisor.derive.lazy import derived
 from quota_advisor.model.finding import Subject
 from quota_advisor.model.lint import LintContext
 from quota_advisor.model.manifest import ComposeService, Pod, Quadlet
+from quota_advisor.records import dataclass
 
 if TYPE_CHECKING:
     from quota_advisor.derive.compose_cpu import ComposeCpu

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 
 from quota_advisor.derive.lazy import derived
@@ -11,6 +10,7 @@ from quota_advisor.documents.compose.keys import LIMIT
 from quota_advisor.documents.compose.values import CPU_KEYS, USEC_KEYS, Value, read_setting
 from quota_advisor.model.limit import DEFAULT_PERIOD_USEC
 from quota_advisor.model.manifest import ComposeService
+from quota_advisor.records import dataclass
 from quota_advisor.units import parse_cpu_list
 
 

@@ -12,13 +12,13 @@ import dataclasses
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from quota_advisor.documents.systemd.merge import CPU_KEYS, judge, unit_section
 from quota_advisor.fix.edits import Wanted
 from quota_advisor.fix.spelling import is_spelling_of
 from quota_advisor.model.source import Location
 from quota_advisor.model.unit import Assignment, JudgedAssignment, Outcome, UnitConfig
+from quota_advisor.records import dataclass
 from quota_advisor.units import misreading
 
 UNKNOWN_KEY = "unknown-cpu-key"

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, NamedTuple
 
 from quota_advisor.documents.yaml.tree import Node, is_list, is_scalar, pairs
 from quota_advisor.documents.yaml.written import Entry, Path, Span
+from quota_advisor.records import dataclass
 
 Plain = Any
 """A tree without its places: dictionaries, lists, and tuples of a scalar's text and style."""

@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import difflib
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from quota_advisor.fix.edits import apply
 from quota_advisor.fix.rewrite import rewrite
 from quota_advisor.lint.run import Linted
 from quota_advisor.model.finding import Finding
+from quota_advisor.records import dataclass
 
 MAX_PASSES = 5
 """One fix can make the next possible: a key is renamed and then moved."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -14,6 +14,7 @@ from quota_advisor.errors import CollectError, UsageError
 from quota_advisor.lint.run import Linted, judge_inputs
 from quota_advisor.model.lint import LimitsPolicy, LintContext
 from quota_advisor.model.report import Report
+from quota_advisor.records import dataclass
 from quota_advisor.rulebook.catalogue import AppliesTo
 from quota_advisor.rulebook.chosen import Rulebook
 from quota_advisor.rulebook.engine import unused_entries

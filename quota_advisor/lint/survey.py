@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeVar
 
 from quota_advisor.model.lint import namespace_of
 from quota_advisor.model.manifest import LimitRange, ResourceQuota
+from quota_advisor.records import dataclass
 
 MAX_SETTINGS = 16
 """LimitRanges of one namespace that count, and ResourceQuotas: each pod is held against all."""

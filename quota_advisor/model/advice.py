@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from quota_advisor.model.limit import Missing
+from quota_advisor.records import dataclass
 
 
 class Decision(StrEnum):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
 from quota_advisor.model.limit import CpuLimit, Missing
 from quota_advisor.model.source import Source
+from quota_advisor.records import dataclass
 
 _NOT_RECORDED = Missing(reason="recorded by an older version")
 

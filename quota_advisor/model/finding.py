@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from quota_advisor.model.source import Location, Source, Span
+from quota_advisor.records import dataclass
 
 if TYPE_CHECKING:
     from quota_advisor.model.advice import Advice, Step

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from quota_advisor.model.cgroup import CgroupFacts
 from quota_advisor.model.node import NodeFacts
 from quota_advisor.model.problem import Problem
 from quota_advisor.model.unit import UnitFacts
+from quota_advisor.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from quota_advisor.records import dataclass
 from quota_advisor.units import format_usec
 
 DEFAULT_PERIOD_USEC = 100_000

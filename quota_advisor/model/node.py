@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from quota_advisor.model.limit import Missing, Unlimited
 from quota_advisor.model.source import Source
+from quota_advisor.records import dataclass
 
 CpuList = tuple[int, ...]
 

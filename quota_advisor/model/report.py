@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from quota_advisor.model.finding import (
@@ -15,6 +15,7 @@ from quota_advisor.model.finding import (
     SuppressedFinding,
 )
 from quota_advisor.model.problem import Problem
+from quota_advisor.records import dataclass
 
 if TYPE_CHECKING:
     from quota_advisor.model.advice import Advice

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from quota_advisor.records import dataclass
 
 
 class SourceKind(StrEnum):

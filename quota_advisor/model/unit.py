@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Literal
 
@@ -11,6 +11,7 @@ from quota_advisor.model.finding import Subject
 from quota_advisor.model.limit import CpuLimit, Missing, Unlimited, Unset, effective_limit
 from quota_advisor.model.source import Location, Source, Span, span_of
 from quota_advisor.model.suppression import Suppression
+from quota_advisor.records import dataclass
 
 _NOT_TOLD = Missing(reason="not told by the manager")
 _NOT_COUNTED = Missing(reason="restarts are counted over a window")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from quota_advisor.collect.host.node import NodeReading, read_node
@@ -14,6 +13,7 @@ from quota_advisor.model.cgroup import CounterWindow
 from quota_advisor.model.limit import Missing
 from quota_advisor.probe.burner import BurnerReport, Tick, run_burner
 from quota_advisor.probe.plan import WARMUP_MSEC, Limit, Load, run_sec
+from quota_advisor.records import dataclass
 from quota_advisor.sandbox import Sandbox
 from quota_advisor.sandbox.cgroup import HOST
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 
 from quota_advisor.errors import UsageError
 from quota_advisor.probe.plan import Limit, Load, Timing, fit, limit_of, run_sec
@@ -17,6 +16,7 @@ from quota_advisor.probe.slo import (
     period_candidates,
     quota_candidates,
 )
+from quota_advisor.records import dataclass
 from quota_advisor.sandbox import Priority
 from quota_advisor.units import format_usec, parse_time_span
 

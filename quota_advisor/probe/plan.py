@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from quota_advisor.errors import UsageError
 from quota_advisor.model.limit import (
@@ -13,6 +12,7 @@ from quota_advisor.model.limit import (
     Bandwidth,
 )
 from quota_advisor.probe.profile import Profile
+from quota_advisor.records import dataclass
 from quota_advisor.units import format_cores, format_usec
 
 WARMUP_MSEC = 100

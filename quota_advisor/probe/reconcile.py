@@ -7,10 +7,10 @@ the same story the figures can be trusted. Where they do not, something else was
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from quota_advisor.model.limit import Missing
 from quota_advisor.probe.measure import Run
+from quota_advisor.records import dataclass
 from quota_advisor.units import format_cores, format_ratio, format_usec
 
 TOLERANCE_RATIO = 0.03

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 from quota_advisor.probe.measure import Run
@@ -11,6 +10,7 @@ from quota_advisor.probe.profile import Saturate
 from quota_advisor.probe.reconcile import Verdict, reconcile
 from quota_advisor.probe.slo import Answer
 from quota_advisor.probe.summary import TierSummary, summarise
+from quota_advisor.records import dataclass
 from quota_advisor.sandbox import Priority
 from quota_advisor.units import format_cores, format_usec
 

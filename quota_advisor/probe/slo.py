@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 from quota_advisor.errors import UsageError, did_you_mean
@@ -17,6 +17,7 @@ from quota_advisor.model.limit import MAX_PERIOD_USEC, MIN_QUOTA_USEC, Missing
 from quota_advisor.probe.measure import Measure, Run
 from quota_advisor.probe.plan import Limit, limit_of
 from quota_advisor.probe.summary import QUANTITIES
+from quota_advisor.records import dataclass
 from quota_advisor.units import format_usec, parse_time_span
 
 STEP_CORES = 0.05

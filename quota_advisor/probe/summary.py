@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 from quota_advisor.model.limit import Missing
 from quota_advisor.probe.measure import Run
 from quota_advisor.probe.plan import Limit
+from quota_advisor.records import dataclass
 
 Value = float | Missing
 

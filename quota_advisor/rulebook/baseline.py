@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from quota_advisor.files.reading import MAX_RECORD_BYTES, read_named
 from quota_advisor.files.writing import reason
 from quota_advisor.model.finding import Finding, SuppressedFinding
 from quota_advisor.model.report import Results
+from quota_advisor.records import dataclass
 from quota_advisor.rulebook.fingerprint import fingerprints
 
 FORMAT = "quota-advisor/baseline/v1"

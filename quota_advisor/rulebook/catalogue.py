@@ -12,7 +12,7 @@ import json
 import re
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import Any
 
 from quota_advisor.errors import CatalogError
 from quota_advisor.model.finding import Confidence, Severity
+from quota_advisor.records import dataclass
 from quota_advisor.shipped import data_directory, is_checkout
 
 COMPILED = Path(__file__).with_name("compiled.json")

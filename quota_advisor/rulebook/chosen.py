@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from quota_advisor.errors import CollectError
+from quota_advisor.records import dataclass
 from quota_advisor.rulebook.catalogue import Catalog, load_catalog
 from quota_advisor.rulebook.settings import Config, apply_config, find_config, select_rules
 

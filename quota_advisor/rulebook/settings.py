@@ -6,13 +6,14 @@ import dataclasses
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
 from quota_advisor.errors import UsageError, did_you_mean
 from quota_advisor.model.finding import Severity
 from quota_advisor.model.lint import LimitsPolicy
+from quota_advisor.records import dataclass
 from quota_advisor.rulebook.catalogue import Catalog, with_overrides
 
 FILE_NAME = ".quota-advisor.yaml"

@@ -7,11 +7,13 @@ than fits into memory.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import yaml
 from yaml.constructor import ConstructorError
+
+from quota_advisor.records import dataclass
 
 MAX_VALUES = 20_000
 """In a configuration, aliases counted for what they stand for; the longest have some hundreds."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 from quota_advisor.collect.host.cgroup_files import read_counters
@@ -12,6 +11,7 @@ from quota_advisor.collect.host.cgroup_tree import CpuHierarchy, join
 from quota_advisor.collect.host.root import HostRoot
 from quota_advisor.model.cgroup import CpuCounters
 from quota_advisor.model.limit import Bandwidth
+from quota_advisor.records import dataclass
 from quota_advisor.sandbox.errors import SandboxError
 from quota_advisor.sandbox.priority import Priority
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
+
+from quota_advisor.records import dataclass
 
 PREFIX = "quota-advisor-"
 

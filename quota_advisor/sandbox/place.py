@@ -11,13 +11,13 @@ import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from quota_advisor.collect.host.cgroup_files import read_limit
 from quota_advisor.collect.host.cgroup_tree import CpuHierarchy, find_hierarchy, join, lineage
 from quota_advisor.collect.host.systemd.bus import BusAddress
 from quota_advisor.model.limit import Bandwidth, Missing
+from quota_advisor.records import dataclass
 from quota_advisor.sandbox.cgroup import HOST, TemporaryCgroup, bases_of, burst_file_of
 from quota_advisor.sandbox.errors import SandboxError
 from quota_advisor.sandbox.names import new_name

@@ -15,9 +15,11 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from types import FrameType
+
+from quota_advisor.records import dataclass
 
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 """The signals that ask for an end. SIGKILL asks nobody: the next run cleans up after it."""

@@ -14,7 +14,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import Self, TypeVar
 
 from quota_advisor.collect.host.cgroup_tree import CpuHierarchy, join
@@ -23,6 +22,7 @@ from quota_advisor.model.cgroup import CpuCounters
 from quota_advisor.model.limit import Bandwidth, CpuLimit, Missing, Unlimited
 from quota_advisor.model.problem import Problem
 from quota_advisor.model.source import Source, SourceKind
+from quota_advisor.records import dataclass
 from quota_advisor.units import parse_cpu_list
 
 MAX_NAMED_PROCESSES = 256

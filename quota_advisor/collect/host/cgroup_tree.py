@@ -13,13 +13,13 @@ import errno
 import posixpath
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal
 
 from quota_advisor.collect.host.root import HostRoot, describe, why
 from quota_advisor.model.limit import Missing
 from quota_advisor.model.node import CgroupLayout
 from quota_advisor.model.problem import Problem
+from quota_advisor.records import dataclass
 
 MOUNT_POINT = "/sys/fs/cgroup"
 """Where every distribution mounts cgroups; other mounts of them are copies for containers."""

@@ -10,11 +10,12 @@ from __future__ import annotations
 import itertools
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from operator import sub, truediv
 
 from quota_advisor.model.cgroup import Demand
 from quota_advisor.model.limit import Missing
+from quota_advisor.records import dataclass
 
 ASLEEP_CORES = 0.02
 """Use below which a group stood still: a window in the middle of a long stall, or without work."""

@@ -7,7 +7,7 @@ import os
 import socket
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 
 from quota_advisor.collect.host.cgroup_tree import MOUNT_POINT, CgroupTree, find_tree
@@ -31,6 +31,7 @@ from quota_advisor.model.host import HostFacts, Observation
 from quota_advisor.model.limit import Bandwidth, Missing
 from quota_advisor.model.problem import Problem
 from quota_advisor.model.unit import UnitFacts, UnitProperties
+from quota_advisor.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

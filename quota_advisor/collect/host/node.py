@@ -10,7 +10,6 @@ import errno
 import re
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TypeVar
 
 from quota_advisor.collect.host.cgroup_files import parse_pressure
@@ -28,6 +27,7 @@ from quota_advisor.model.node import (
 )
 from quota_advisor.model.problem import Problem
 from quota_advisor.model.source import Source, SourceKind
+from quota_advisor.records import dataclass
 from quota_advisor.units import parse_cpu_list
 
 CPU = "/sys/devices/system/cpu"

@@ -12,7 +12,6 @@ import resource
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Self
 
@@ -29,6 +28,7 @@ from quota_advisor.collect.host.demand import (
 from quota_advisor.collect.host.root import HostRoot
 from quota_advisor.model.cgroup import Demand
 from quota_advisor.model.limit import Bandwidth, Missing
+from quota_advisor.records import dataclass
 
 SPARE_FILES = 64
 """Descriptors left for the rest of the program."""

@@ -10,7 +10,7 @@ import os
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from quota_advisor.collect.host.root import Entry, HostRoot, describe, why
 from quota_advisor.documents.systemd.merge import CPU_KEYS, merge_unit, unit_section
@@ -28,6 +28,7 @@ from quota_advisor.model.limit import Missing
 from quota_advisor.model.problem import Problem
 from quota_advisor.model.unit import HiddenFile, NeverRead, UnitConfig, UnitFile
 from quota_advisor.model.unit_kind import UNIT_SECTIONS
+from quota_advisor.records import dataclass
 
 _MAX_ALIAS_STEPS = 8
 _NULL = "/dev/null"

@@ -7,7 +7,7 @@ provided that it is the same cgroup: a unit that restarts gets a new one of the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 
 from quota_advisor.collect.host.cgroup_files import (
     CounterReading,
@@ -33,6 +33,7 @@ from quota_advisor.model.cgroup import (
 from quota_advisor.model.host import Observation
 from quota_advisor.model.limit import Missing
 from quota_advisor.model.problem import Problem
+from quota_advisor.records import dataclass
 
 DEFAULT_INTERVAL_USEC = 100_000
 """Nominal length of a sampling window: the kernel's default period."""

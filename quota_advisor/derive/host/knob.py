@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from quota_advisor.model.cgroup import CgroupFacts, Engine
@@ -17,6 +16,7 @@ from quota_advisor.model.source import Location
 from quota_advisor.model.unit import UnitConfig, UnitProperties
 from quota_advisor.model.unit_kind import unit_kind
 from quota_advisor.model.workload import Workload, ancestor_paths
+from quota_advisor.records import dataclass
 
 FIRST_PROXMOX_ID = 100
 """Proxmox VE numbers its guests from here; plain LXC names them."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from quota_advisor.derive.quota_case import AskedPeriod, AskedQuota, LimitAbove, QuotaCase, Threads
 from quota_advisor.derive.thread_counts import thread_counts
 from quota_advisor.documents.systemd.command_lines import command_words, split_words
@@ -12,6 +10,7 @@ from quota_advisor.model.limit import DEFAULT_PERIOD_USEC, MAX_PERIOD_USEC, Band
 from quota_advisor.model.manifest import FileScalar, Scalar
 from quota_advisor.model.source import Location
 from quota_advisor.model.unit import Assignment, UnitConfig, standing
+from quota_advisor.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
 from typing import NamedTuple, Self
@@ -17,6 +16,7 @@ from quota_advisor.model.limit import DEFAULT_PERIOD_USEC, Bandwidth
 from quota_advisor.model.manifest import Quadlet, Scalar
 from quota_advisor.model.source import Location
 from quota_advisor.model.unit import Assignment, standing
+from quota_advisor.records import dataclass
 
 USEC_OPTIONS = ("--cpu-quota", "--cpu-period")
 CPU_OPTIONS = ("--cpus", *USEC_OPTIONS)

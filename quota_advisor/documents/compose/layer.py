@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from quota_advisor.documents.compose.keys import LIMITS, READ_KEYS, RESERVATIONS
@@ -38,6 +37,7 @@ from quota_advisor.model.manifest import (
     WrongShape,
 )
 from quota_advisor.model.suppression import Suppression
+from quota_advisor.records import dataclass
 
 RESET, OVERRIDE = "!reset", "!override"
 """Tags of compose: nothing counts here any more; only what stands here counts."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from quota_advisor.model.limit import Missing, Unlimited, Unset
 from quota_advisor.model.unit import (
@@ -20,6 +20,7 @@ from quota_advisor.model.unit import (
     UnitFile,
 )
 from quota_advisor.model.unit_kind import UNIT_SECTIONS
+from quota_advisor.records import dataclass
 from quota_advisor.units import parse_c_integer, parse_cpu_set, parse_quota, parse_time_span
 
 # ---- keys

@@ -7,7 +7,8 @@ Source: systemd.unit(5); systemd 252, ``unit_name_is_valid`` and
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from quota_advisor.records import dataclass
 
 SYSTEM_SEARCH_PATH = (
     "/etc/systemd/system.control",

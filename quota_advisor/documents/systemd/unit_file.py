@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from quota_advisor.model.source import Location
 from quota_advisor.model.suppression import Suppression
 from quota_advisor.model.unit import Assignment, MalformedLine, SwallowedLine, UnitFile
+from quota_advisor.records import dataclass
 from quota_advisor.units import SPACE
 
 MAX_LINE_BYTES = 1 << 20

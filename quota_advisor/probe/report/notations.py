@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from quota_advisor.model.limit import DEFAULT_PERIOD_USEC
 from quota_advisor.probe.plan import Limit
+from quota_advisor.records import dataclass
 from quota_advisor.units import USEC_PER_PERMYRIAD, USEC_PER_SEC, quota_value
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from quota_advisor.records import dataclass
 from quota_advisor.render.chart.scale import Logarithmic
 
 MIN_WIDTH, MAX_WIDTH = 20, 80

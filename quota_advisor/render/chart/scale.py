@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Self
+
+from quota_advisor.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from html import escape
 
+from quota_advisor.records import dataclass
 from quota_advisor.render.chart.scale import Linear, Scale
 
 WIDTH, HEIGHT = 960, 420

@@ -8,11 +8,11 @@ Two libraries stand behind it, see :mod:`~quota_advisor.collect.host.systemd.bus
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Literal, Protocol, Self
 
 from quota_advisor.errors import CollectError
+from quota_advisor.records import dataclass
 
 Manager = Literal["system", "user"]
 """The manager of the host, or the one of the calling user."""
