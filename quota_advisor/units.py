@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from quota_advisor.patterns import pattern
+
 if TYPE_CHECKING:
     from decimal import Decimal
 
@@ -37,13 +39,13 @@ _C_SPACE = r"[ \t\n\v\f\r]*"
 
 # ---- integers
 
-_INTEGER = re.compile(
+_INTEGER = pattern(
     _C_SPACE + r"([+-]?)(?:0[xX](?P<hex>[0-9a-fA-F]+)|(?P<octal>0[0-7]*)|(?P<decimal>[1-9][0-9]*))"
 )
 _BASES = {"hex": 16, "octal": 8, "decimal": 10, "binary": 2}
 _PREFIXED = {
-    "0b": re.compile(rf"..{_C_SPACE}([+-]?)(?P<binary>[01]+)"),
-    "0o": re.compile(rf"..{_C_SPACE}([+-]?)(?P<octal>[0-7]+)"),
+    "0b": pattern(rf"..{_C_SPACE}([+-]?)(?P<binary>[01]+)"),
+    "0o": pattern(rf"..{_C_SPACE}([+-]?)(?P<octal>[0-7]+)"),
 }
 
 
@@ -194,7 +196,7 @@ _TIME_UNITS = {
     "years year y": 31_557_600 * USEC_PER_SEC,
 }
 _TIME_UNIT_USEC = {name: usec for names, usec in _TIME_UNITS.items() for name in names.split()}
-_TIME_PART = re.compile(
+_TIME_PART = pattern(
     # Only where strtol() skips what systemd does not does a minus get through, and then only -0.
     rf"(?:{_C_SPACE}\+?([0-9]+)|[\v\f]{_C_SPACE}-0+(?![0-9])|(?=\.))(?:\.([0-9]+))?(?!\.)"
     rf"([{SPACE}]*)({'|'.join(sorted(_TIME_UNIT_USEC, key=len, reverse=True))})?"
@@ -255,8 +257,8 @@ def _decimals_usec(decimals: str, unit_usec: int) -> int:
 
 # ---- CPU lists
 
-_CPU_RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9})(?::([0-9]{1,9})/([0-9]{1,9}))?)?")
-_WORD = re.compile(r"""(?:"[^"]*"|'[^']*'|[^ \t\n\r,"'\\])+""")
+_CPU_RANGE = pattern(r"([0-9]{1,9})(?:-([0-9]{1,9})(?::([0-9]{1,9})/([0-9]{1,9}))?)?")
+_WORD = pattern(r"""(?:"[^"]*"|'[^']*'|[^ \t\n\r,"'\\])+""")
 
 
 def parse_cpu_list(text: str) -> tuple[int, ...]:

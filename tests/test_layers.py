@@ -10,7 +10,7 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "quota_advisor"
 
-BASE = {"errors", "printable", "records", "units"}
+BASE = {"errors", "patterns", "printable", "records", "units"}
 """What everybody may use."""
 
 FACTS = {"model", "documents", "sim", "derive"}
@@ -18,11 +18,12 @@ CONCLUSIONS = {"advise", "rulebook"}
 
 MAY_SEE: dict[str, set[str]] = {
     "errors": set(),
+    "patterns": set(),
     "printable": set(),
     "records": set(),
-    "units": set(),
+    "units": {"patterns"},
     "shipped": {"errors"},
-    "files": {"errors", "records"},
+    "files": {"errors", "patterns", "records"},
     # Nouns.
     "model": BASE | {"files"},
     "documents": BASE | {"model"},

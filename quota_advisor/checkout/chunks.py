@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from quota_advisor.checkout.inputs import FileKind, InputFile, read_input
+from quota_advisor.patterns import pattern
 
 CHUNK_BYTES = 1 << 20
 """Large enough to make cutting cheap, small enough to share a file fairly."""
@@ -22,7 +23,7 @@ CHUNK_BYTES = 1 << 20
 MAX_DOCUMENT_BYTES = 32 << 20
 """Larger documents are refused. The API server takes 1.5 MiB; this leaves room for lists."""
 
-_MARK = re.compile(rb"^---(?=[ \t\r\n])", re.MULTILINE)
+_MARK = pattern(rb"^---(?=[ \t\r\n])", re.MULTILINE)
 
 
 class Chunk(NamedTuple):

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from quota_advisor.patterns import pattern
 from quota_advisor.records import dataclass
 
 _CLASSES = {
@@ -29,7 +30,7 @@ _CLASSES = {
     "print": r"\x20-\x7e",
     "graph": r"\x21-\x7e",
 }
-_CLASS = re.compile(r"\[:([a-z]+):\]")
+_CLASS = pattern(r"\[:([a-z]+):\]")
 _STAR = "*"
 _NEVER = "(?!)"
 """A broken pattern is about nothing, as for git."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import glob
 import os
-import re
 import stat
 from collections.abc import Sequence
 from dataclasses import field
@@ -20,6 +19,7 @@ from quota_advisor.checkout.ignored import IgnoreFiles, Patterns
 from quota_advisor.model.manifest import QUADLET_SECTIONS
 from quota_advisor.model.problem import Problem
 from quota_advisor.model.unit_kind import UNIT_SECTIONS
+from quota_advisor.patterns import pattern
 from quota_advisor.records import dataclass
 
 MAX_FILE_BYTES = 1 << 30
@@ -33,17 +33,15 @@ MAX_UNIT_BYTES = 4 << 20
 STDIN = "-"
 
 _UNIT_TYPES = "|".join(UNIT_SECTIONS)
-_UNIT = re.compile(rf"[^/]+\.(?:{_UNIT_TYPES})")
-_DROP_IN_DIRECTORY = re.compile(rf"(?:[^/]+\.)?(?:{_UNIT_TYPES})\.d")
+_UNIT = pattern(rf"[^/]+\.(?:{_UNIT_TYPES})")
+_DROP_IN_DIRECTORY = pattern(rf"(?:[^/]+\.)?(?:{_UNIT_TYPES})\.d")
 _QUADLET_TYPES = "|".join(QUADLET_SECTIONS).lower()
-_QUADLET = re.compile(rf"[^/]+\.(?:{_QUADLET_TYPES})")
-_QUADLET_DIRECTORY = re.compile(rf"(?:[^/]+\.)?(?:{_QUADLET_TYPES})\.d")
-_KUBELET_DIRECTORY = re.compile(r"(?:.*/)?(?:[^/]*kubelet[^/]*|kubelet/[^/]+)\.d")
+_QUADLET = pattern(rf"[^/]+\.(?:{_QUADLET_TYPES})")
+_QUADLET_DIRECTORY = pattern(rf"(?:[^/]+\.)?(?:{_QUADLET_TYPES})\.d")
+_KUBELET_DIRECTORY = pattern(r"(?:.*/)?(?:[^/]*kubelet[^/]*|kubelet/[^/]+)\.d")
 _MANIFEST_SUFFIXES = (".yaml", ".yml", ".json")
-_SECTION = re.compile(
-    rb"(?:[ \t]*(?:[#;][^\n]*)?\r?\n)*[ \t]*\[([A-Za-z][A-Za-z0-9-]*)\][ \t\r]*\n"
-)
-_STREAMS = re.compile(r"/dev/stdin|/dev/fd/[0-9]+|/proc/self/fd/[0-9]+")
+_SECTION = pattern(rb"(?:[ \t]*(?:[#;][^\n]*)?\r?\n)*[ \t]*\[([A-Za-z][A-Za-z0-9-]*)\][ \t\r]*\n")
+_STREAMS = pattern(r"/dev/stdin|/dev/fd/[0-9]+|/proc/self/fd/[0-9]+")
 
 
 class FileKind(StrEnum):

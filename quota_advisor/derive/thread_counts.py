@@ -10,6 +10,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from quota_advisor.model.manifest import ResourceRef, Scalar
+from quota_advisor.patterns import pattern
 
 
 class Kind(Enum):
@@ -77,13 +78,13 @@ _FLAGS = {
 }
 """Programs whose flags say how many processes they start."""
 
-_ANY_PROGRAM = re.compile(rf"{'|'.join(_FLAGS)}|ActiveProcessorCount|worker_processes")
+_ANY_PROGRAM = pattern(rf"{'|'.join(_FLAGS)}|ActiveProcessorCount|worker_processes")
 """Most commands have none of them, and need no closer look."""
 
-_JAVA_COUNT = re.compile(r"-XX:ActiveProcessorCount=([0-9]{1,6})(?![0-9])")
-_NGINX_COUNT = re.compile(r"\bworker_processes\s+([0-9]{1,6})\s*;")
+_JAVA_COUNT = pattern(r"-XX:ActiveProcessorCount=([0-9]{1,6})(?![0-9])")
+_NGINX_COUNT = pattern(r"\bworker_processes\s+([0-9]{1,6})\s*;")
 # OMP_NUM_THREADS may be a list, one number for each level of nesting.
-_NUMBER = re.compile(r"\s*([0-9]{1,6})\s*(?:,|$)")
+_NUMBER = pattern(r"\s*([0-9]{1,6})\s*(?:,|$)")
 
 
 def thread_counts(
@@ -155,7 +156,7 @@ def _digits(word: str) -> re.Match[str] | None:
     return _WHOLE_NUMBER.fullmatch(word)
 
 
-_WHOLE_NUMBER = re.compile(r"[\"']?([0-9]{1,6})[\"';]?")
+_WHOLE_NUMBER = pattern(r"[\"']?([0-9]{1,6})[\"';]?")
 
 
 def _count(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -51,13 +50,14 @@ from quota_advisor.model.manifest import (
     ResourceQuota,
 )
 from quota_advisor.model.suppression import Suppression
+from quota_advisor.patterns import pattern
 
 if TYPE_CHECKING:
     from quota_advisor.documents.compose.layer import Layer
 
 Document = Pod | LimitRange | ResourceQuota | ComposeService | KubeletConfig | DocumentNote
 
-_JSON_START = re.compile(rb"\s*(\{\s*[\"}]|\[\s*[\[{\]])")
+_JSON_START = pattern(rb"\s*(\{\s*[\"}]|\[\s*[\[{\]])")
 _WORTH_READING_IN_FULL = (JSON_SERVICES, *EXACT_WORDS)
 _WORTH_PARSING = (*POD_WORDS, *_WORTH_READING_IN_FULL)
 _HEAD_BYTES = 8192

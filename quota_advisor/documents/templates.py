@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 
-TEMPLATE = re.compile(rb"\{\{|\{%|<%")
+from quota_advisor.patterns import pattern
+
+TEMPLATE = pattern(rb"\{\{|\{%|<%")
 """How actions begin in templates of Go, Jinja and ERB."""
 
 YTT = b": #@"
 """How ytt writes a value; to YAML it is a comment."""
 
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = pattern(
     r"\$\w+\$?|\$\([^()]*\)|@[\w.-]+@|__\w+__|%\w+%|<[\w .-]+>|\[\[.*\]\]|\(\(.*\)\)"
     r"|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+",
     re.ASCII,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import codecs
-import re
 from bisect import bisect_right
 from itertools import accumulate
 
-_LONE_RETURN = re.compile(rb"\r(?!\n)")
+from quota_advisor.patterns import pattern
+
+_LONE_RETURN = pattern(rb"\r(?!\n)")
 _BOM = codecs.BOM_UTF8
 
 

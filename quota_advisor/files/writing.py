@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import signal
 import stat
 from collections.abc import Callable, Iterator
@@ -18,12 +17,13 @@ from pathlib import Path
 
 from quota_advisor.errors import CollectError
 from quota_advisor.files.places import Place, opened
+from quota_advisor.patterns import pattern
 
 PRIVATE_MODE = 0o600
 USUAL_MODE = 0o644
 """Less what the umask takes away."""
 
-_STREAM = re.compile(r"/dev/(?:(stdout)|(stderr)|fd/([0-9]+))|/proc/self/fd/([0-9]+)")
+_STREAM = pattern(r"/dev/(?:(stdout)|(stderr)|fd/([0-9]+))|/proc/self/fd/([0-9]+)")
 _ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _NO_UNNAMED_FILES = (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT)
 _LONGEST_NAME = 100

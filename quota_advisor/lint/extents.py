@@ -8,7 +8,6 @@ ends while the text is at hand (:class:`Texts`), what is left over at the end fr
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -18,14 +17,15 @@ from quota_advisor.documents.yaml.extent import Extents
 from quota_advisor.model.finding import Finding
 from quota_advisor.model.report import Results
 from quota_advisor.model.source import Location, Span
+from quota_advisor.patterns import pattern
 
 MAX_FILE_BYTES = 4 << 20
 """Of larger files nothing is read a second time for the sake of an end."""
 
-_OTHER_BREAKS = re.compile("[\x85\u2028\u2029]")
+_OTHER_BREAKS = pattern("[\x85\u2028\u2029]")
 """What YAML 1.1 takes for line ends and this module does not."""
 
-_REST_OF_LINE = re.compile(r"[^\r\n]*")
+_REST_OF_LINE = pattern(r"[^\r\n]*")
 
 
 class Texts:

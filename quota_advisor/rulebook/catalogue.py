@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import re
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import field
@@ -20,13 +19,14 @@ from typing import Any
 
 from quota_advisor.errors import CatalogError
 from quota_advisor.model.finding import Confidence, Severity
+from quota_advisor.patterns import pattern
 from quota_advisor.records import dataclass
 from quota_advisor.shipped import data_directory, is_checkout
 
 COMPILED = Path(__file__).with_name("compiled.json")
 """All rules in one file; made by ``tools/generate.py``."""
 
-_KEBAB = re.compile("[a-z0-9]+(-[a-z0-9]+)*")
+_KEBAB = pattern("[a-z0-9]+(-[a-z0-9]+)*")
 
 
 class AppliesTo(StrEnum):

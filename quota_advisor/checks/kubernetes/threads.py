@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator
 
 from quota_advisor.checks.kubernetes.wording import cpu_evidence, cpu_text, may_be_supplied
@@ -18,10 +17,11 @@ from quota_advisor.derive.kubernetes.qos import (
 from quota_advisor.derive.thread_counts import COUNT_VARIABLES
 from quota_advisor.model.finding import Evidence, Recommendation, Related, Severity
 from quota_advisor.model.manifest import Container, ResourceRef
+from quota_advisor.patterns import pattern
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Skip, Verdicts, check
 
-_LIKE_A_COUNT = re.compile(r"(?i)threads?|workers?|maxprocs|concurrency|parallel|processors?")
+_LIKE_A_COUNT = pattern(r"(?i)threads?|workers?|maxprocs|concurrency|parallel|processors?")
 
 
 @check(PodCase)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import NamedTuple
 
 from quota_advisor.documents.kubernetes.quantity import CpuQuantity, InvalidQuantity, parse_cpu
 from quota_advisor.model.manifest import Scalar
+from quota_advisor.patterns import pattern
 
 MAX_MILLICORES = 10**12
 """More than any cluster has; the API holds larger amounts, and nobody means one."""
@@ -17,9 +17,9 @@ MAX_MILLICORES = 10**12
 # else decides, is kept for the process.
 _SPELLINGS = 4096
 
-_OTHER_BASE = re.compile(r"[+-]?0[xXoObB]?[0-9a-fA-F_]+")
+_OTHER_BASE = pattern(r"[+-]?0[xXoObB]?[0-9a-fA-F_]+")
 _BASES = {"0x": "hexadecimal", "0b": "binary", "0o": "octal"}
-_LARGE_SUFFIX = re.compile(r".*[0-9.]([kMGTPE]i?|[KMGTPE]i)")
+_LARGE_SUFFIX = pattern(r".*[0-9.]([kMGTPE]i?|[KMGTPE]i)")
 
 
 class Misread(NamedTuple):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from quota_advisor.derive.kubernetes.qos import MILLI
 from quota_advisor.derive.thread_counts import JAVA_VARIABLES, ThreadCount
 from quota_advisor.model.manifest import Container, Scalar
+from quota_advisor.patterns import pattern
 
 
 class Runtime(NamedTuple):
@@ -58,14 +58,14 @@ _JVM_TOLD = (
 )
 
 _FIRST_GO_THAT_SEES = 25
-_GO_IMAGE = re.compile(r"golang:1\.([0-9]{1,3})(?![0-9])")
+_GO_IMAGE = pattern(r"golang:1\.([0-9]{1,3})(?![0-9])")
 _IMAGES = (
-    (re.compile(r"(^|[-_])(pytorch|torch|openblas|mkl|openmp)([-_]|$)"), _OPENMP),
-    (re.compile(r"^python[0-9.]*([-_]|$)"), _PYTHON),
+    (pattern(r"(^|[-_])(pytorch|torch|openblas|mkl|openmp)([-_]|$)"), _OPENMP),
+    (pattern(r"^python[0-9.]*([-_]|$)"), _PYTHON),
     # Not node-exporter, node-problem-detector and others that are about machines.
-    (re.compile(r"^node(-?[0-9]|-(slim|alpine)|$)|^nodejs([-_0-9]|$)"), _NODE),
+    (pattern(r"^node(-?[0-9]|-(slim|alpine)|$)|^nodejs([-_0-9]|$)"), _NODE),
 )
-_ANY_IMAGE = re.compile(r"python|node|torch|openblas|mkl|openmp|golang")
+_ANY_IMAGE = pattern(r"python|node|torch|openblas|mkl|openmp|golang")
 """Most images are none of them, and need no closer look."""
 
 _TOLD = frozenset(("GODEBUG", *JAVA_VARIABLES))
@@ -133,8 +133,8 @@ def _by_image(image: str) -> tuple[_Words | None, str]:
     if match and int(match[1]) < _FIRST_GO_THAT_SEES:
         return _GO, hint
     repository = name.partition(":")[0]
-    for pattern, words in _IMAGES:
-        if pattern.search(repository):
+    for known, words in _IMAGES:
+        if known.search(repository):
             return words, hint
     return None, ""
 

@@ -9,11 +9,12 @@ import re
 from typing import cast
 
 from quota_advisor.documents.yaml.tree import PLACES, Mapping, Node, is_object
+from quota_advisor.patterns import pattern
 
 KIND = "HelmValues"
 """What such a file is called where an object has its kind."""
 
-_NAME = re.compile(r"(?:.*[-_.])?values(?:[-_.].*)?\.ya?ml", re.DOTALL)
+_NAME = pattern(r"(?:.*[-_.])?values(?:[-_.].*)?\.ya?ml", re.DOTALL)
 
 
 def is_values(file: str) -> bool:

@@ -14,19 +14,20 @@ from typing import NamedTuple
 
 from quota_advisor.documents.yaml.tree import NULLS
 from quota_advisor.model.manifest import Scalar
+from quota_advisor.patterns import pattern
 
 NANO = 10**9
 MILLI = 10**3
 
-_YAML_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_YAML_INTEGER = re.compile(
+_YAML_FLOAT = pattern(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_YAML_INTEGER = pattern(
     r"([-+]?)(?:0[xX](?P<hex>[0-9a-fA-F]+)|0[bB](?P<binary>[01]+)|0[oO]?(?P<octal>[0-7]+)"
     r"|(?P<decimal>0|[1-9][0-9]*))"
 )
 _BASES = {"hex": 16, "octal": 8, "decimal": 10, "binary": 2}
-_NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
-_QUANTITY = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)", re.ASCII)
-_EXPONENT = re.compile(r"[eE]([-+]?[0-9]+)")
+_NOT_FINITE = pattern(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_QUANTITY = pattern(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)", re.ASCII)
+_EXPONENT = pattern(r"[eE]([-+]?[0-9]+)")
 _SUFFIXES = {
     "n": (1, NANO),
     "u": (1, 10**6),
@@ -41,11 +42,11 @@ _TRIMMED = " \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u200
 _TRIMMED += "\u202f\u205f\u3000"
 
 _MISTAKES = (
-    (re.compile(r"[0-9]+,[0-9]+"), "has a comma; decimals follow a point"),
-    (re.compile(r"[0-9]+(:[0-9]+)+"), "is a time, not a number"),
-    (re.compile(r"[0-9.]+[eE][-+]?[0-9]+\S+"), "has an exponent and a suffix; only one may be"),
-    (re.compile(r".* .*"), "has a blank in it"),
-    (re.compile(r".*%"), "is a percentage; the API counts CPUs"),
+    (pattern(r"[0-9]+,[0-9]+"), "has a comma; decimals follow a point"),
+    (pattern(r"[0-9]+(:[0-9]+)+"), "is a time, not a number"),
+    (pattern(r"[0-9.]+[eE][-+]?[0-9]+\S+"), "has an exponent and a suffix; only one may be"),
+    (pattern(r".* .*"), "has a blank in it"),
+    (pattern(r".*%"), "is a percentage; the API counts CPUs"),
 )
 
 _MAX_EXPONENT = 1000

@@ -10,37 +10,38 @@ from __future__ import annotations
 import re
 
 from quota_advisor.documents.text import Lines
+from quota_advisor.patterns import pattern
 
 _BOM = "\ufeff"
-_DOUBLE = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_SINGLE = re.compile(r"'(?:[^']|'')*'")
-_PROPERTIES = re.compile(r"(?:[&!][^\s,\[\]{}]*[ \t]+)+")
-_BLOCK_SCALAR = re.compile(r"[|>](?:[-+]|[1-9])*[ \t]*(?:#[^\n]*)?\r?(?:\n|\Z)")
-_BLOCK_HEADER = re.compile(r"[|>][-+0-9]*")
-_BLANKS = re.compile(" *")
-_COMMENT = re.compile(r"#[^\r\n]*")
-_DASH = re.compile(r"-(?=[ \t\r\n]|\Z)")
+_DOUBLE = pattern(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_SINGLE = pattern(r"'(?:[^']|'')*'")
+_PROPERTIES = pattern(r"(?:[&!][^\s,\[\]{}]*[ \t]+)+")
+_BLOCK_SCALAR = pattern(r"[|>](?:[-+]|[1-9])*[ \t]*(?:#[^\n]*)?\r?(?:\n|\Z)")
+_BLOCK_HEADER = pattern(r"[|>][-+0-9]*")
+_BLANKS = pattern(" *")
+_COMMENT = pattern(r"#[^\r\n]*")
+_DASH = pattern(r"-(?=[ \t\r\n]|\Z)")
 
-_PLAIN = re.compile(r"(?:[^\s:#]|:(?!\s|\Z)|(?<=\S)#|[ \t]+(?!:?\s|#|:?\Z))*")
+_PLAIN = pattern(r"(?:[^\s:#]|:(?!\s|\Z)|(?<=\S)#|[ \t]+(?!:?\s|#|:?\Z))*")
 """One line of a plain scalar in block style."""
 
-_PLAIN_IN_FLOW = re.compile(
+_PLAIN_IN_FLOW = pattern(
     r"(?:[^\s:#,\[\]{}]|:(?![\s,\[\]{}]|\Z)|(?<=\S)#|[ \t]+(?!:?[\s,\[\]{}]|#|:?\Z))*"
 )
 """The same in brackets."""
 
 _BEGINS = r"(?<![^\s\[{,:])"
-_FLOW_PARTS = re.compile(
+_FLOW_PARTS = pattern(
     _BEGINS + r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*')|(?<!\S)#[^\n]*|[\[\]{}]""", re.DOTALL
 )
 _DEPTHS = {"[": 1, "{": 1, "]": -1, "}": -1}
 _FAR = 4096
 """No bracket is looked for further away: many findings in one long line must not take long."""
 
-_OPENING = re.compile(r"""(?:(?<!\S)|(?<=["']:))[\[{]""")
-_DASH_AHEAD = re.compile(r" *-[ \t\r\n]")
-_KEY_INDENT = re.compile(r" *(?:- +)*")
-_LINE = re.compile(r"( *)([^\n]*)(?:\n|\Z)")
+_OPENING = pattern(r"""(?:(?<!\S)|(?<=["']:))[\[{]""")
+_DASH_AHEAD = pattern(r" *-[ \t\r\n]")
+_KEY_INDENT = pattern(r" *(?:- +)*")
+_LINE = pattern(r"( *)([^\n]*)(?:\n|\Z)")
 
 
 class Extents:

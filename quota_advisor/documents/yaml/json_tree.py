@@ -24,8 +24,9 @@ from quota_advisor.documents.yaml.tree import (
     is_scalar,
 )
 from quota_advisor.model.manifest import Place
+from quota_advisor.patterns import pattern
 
-_TOKEN = re.compile(
+_TOKEN = pattern(
     r'[ \t\r\n]*(?:(?P<mark>[{}\[\],:])|(?P<string>"[^"\\\x00-\x1f]*+(?:\\.[^"\\\x00-\x1f]*+)*+")'
     r"|(?P<literal>-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|true|false|null)"
     r"|(?P<end>\Z))"

@@ -19,10 +19,11 @@ from quota_advisor.documents.kubernetes.keys import (
     POD_PATHS,
     WITHOUT_PODS,
 )
+from quota_advisor.patterns import pattern
 
 _MARK = b"\n---"
 _AFTER_MARK = (b" ", b"\t", b"\n", b"\r", b"")
-_BLANK_REST = re.compile(rb"---(?:[ \t]+(?:#[^\n]*)?)?(?:\r?\n|\Z)")
+_BLANK_REST = pattern(rb"---(?:[ \t]+(?:#[^\n]*)?)?(?:\r?\n|\Z)")
 
 
 class Part(NamedTuple):
@@ -117,8 +118,8 @@ NAMESPACE_WORDS = tuple(kind.encode() for kind in ABOUT_NAMESPACES)
 EXACT_WORDS = (*NAMESPACE_WORDS, *KUBELET_WORDS)
 """A document with one of these is read in full."""
 
-_KIND = re.compile(rb"""["']?([A-Za-z]+)["']?[ \t\r]*(?:#|\n|\Z)""")
-_TEMPLATE_LINE = re.compile(
+_KIND = pattern(rb"""["']?([A-Za-z]+)["']?[ \t\r]*(?:#|\n|\Z)""")
+_TEMPLATE_LINE = pattern(
     rb"^\{[{%]|^[ ]*(?:- +)*(?:\{[{%]|[\w./\"'$-]+:[ ]+\{[{%])",
     re.MULTILINE,
 )
@@ -132,7 +133,7 @@ POD_WORDS = (b"ontainers",)
 AMOUNT_KEYS = (b"cpu", b"CPU")
 """How keys begin that can hold an amount of CPU in an object without a pod."""
 
-_AMOUNT_KEY = re.compile(rb"(?:%s)[A-Za-z \t\r\"']{0,8}:" % b"|".join(AMOUNT_KEYS))
+_AMOUNT_KEY = pattern(rb"(?:%s)[A-Za-z \t\r\"']{0,8}:" % b"|".join(AMOUNT_KEYS))
 
 OTHER_WORDS = (*EXACT_WORDS, *_SERVICES)
 """A document without any of these can hold nothing else that is judged."""

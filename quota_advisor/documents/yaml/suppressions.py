@@ -8,13 +8,14 @@ from collections.abc import Iterator, Mapping
 from quota_advisor.model.manifest import Scalar
 from quota_advisor.model.source import Location
 from quota_advisor.model.suppression import Suppression
+from quota_advisor.patterns import pattern
 
 MARK = b"quota-advisor:"
 """Only a document that contains this can have such comments."""
 
 ANNOTATION = "quota-advisor.io/ignore."
 
-_COMMENT = re.compile(
+_COMMENT = pattern(
     r"(?:(?<=[ \t\n])|\A)#\s*quota-advisor:[ \t]*ignore\[([^\]\n]*)\]([^\n]*)", re.MULTILINE
 )
 
