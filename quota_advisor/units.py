@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from quota_advisor.patterns import pattern
+from quota_advisor.records import NamedTuple
 
 if TYPE_CHECKING:
     from decimal import Decimal

@@ -21,7 +21,7 @@ MAY_SEE: dict[str, set[str]] = {
     "patterns": set(),
     "printable": set(),
     "records": set(),
-    "units": {"patterns"},
+    "units": {"patterns", "records"},
     "shipped": {"errors"},
     "files": {"errors", "patterns", "records"},
     # Nouns.

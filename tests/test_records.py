@@ -1,4 +1,4 @@
-"""Our ``dataclass`` makes what that of the standard library makes."""
+"""Our ``dataclass`` and ``NamedTuple`` make what those of the standard library make."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 import copy
 import dataclasses
 import pickle
+import typing
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -168,11 +169,61 @@ def test_order() -> None:
         _ = Version(1, 2) < "1.2"  # type: ignore[operator]
 
 
+class Ours(records.NamedTuple):
+    """A tuple with everything that one can have."""
+
+    file: str
+    line: int = 1
+    column: int | None = None
+
+    @property
+    def text(self) -> str:
+        return f"{self.file}:{self.line}"
+
+    @classmethod
+    def first(cls, file: str) -> Ours:
+        return cls(file)
+
+
+class Theirs(typing.NamedTuple):
+    """A tuple with everything that one can have."""
+
+    file: str
+    line: int = 1
+    column: int | None = None
+
+    @property
+    def text(self) -> str:
+        return f"{self.file}:{self.line}"
+
+    @classmethod
+    def first(cls, file: str) -> Theirs:
+        return cls(file)
+
+
+def test_a_named_tuple_is_what_it_is_elsewhere() -> None:
+    for name in ("_fields", "_field_defaults", "__doc__", "__match_args__"):
+        assert getattr(Ours, name) == getattr(Theirs, name), name
+    assert (Ours.__module__, Ours.__qualname__) == (__name__, "Ours")
+    assert repr(Ours("a", 2)).removeprefix("Ours") == repr(Theirs("a", 2)).removeprefix("Theirs")
+    assert typing.get_type_hints(Ours) == typing.get_type_hints(Theirs)
+    ours = Ours.first("a")
+    assert (ours.text, ours) == ("a:1", ("a", 1, None))
+    assert ours._replace(line=2) == Ours("a", line=2)
+    assert pickle.loads(pickle.dumps(ours)) == ours  # noqa: S301 - our own
+    assert type(ours) is Ours
+    with pytest.raises(AttributeError):
+        ours.line = 2  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        Ours()  # type: ignore[call-arg]
+
+
 @pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda p: p.stem)
-def test_every_dataclass_of_the_package_is_one_of_ours(path: Path) -> None:
+def test_every_dataclass_and_named_tuple_of_the_package_is_one_of_ours(path: Path) -> None:
     if path.stem == "records":
         return
+    slow = {("dataclasses", "dataclass"), ("typing", "NamedTuple")}
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module == "dataclasses":
-            names = {alias.name for alias in node.names}
-            assert "dataclass" not in names, "import dataclass from quota_advisor.records"
+        if isinstance(node, ast.ImportFrom):
+            found = {(node.module, alias.name) for alias in node.names}
+            assert not found & slow, "import it from quota_advisor.records"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 from quota_advisor.model.advice import Need
 from quota_advisor.model.cgroup import Demand
 from quota_advisor.model.limit import Bandwidth, Missing
+from quota_advisor.records import NamedTuple
 from quota_advisor.units import format_usec
 
 HEADROOM_FACTOR = 1.5

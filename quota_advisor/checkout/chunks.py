@@ -12,10 +12,10 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from quota_advisor.checkout.inputs import FileKind, InputFile, read_input
 from quota_advisor.patterns import pattern
+from quota_advisor.records import NamedTuple
 
 CHUNK_BYTES = 1 << 20
 """Large enough to make cutting cheap, small enough to share a file fairly."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from quota_advisor.checkout.chunks import MAX_DOCUMENT_BYTES, Chunk, read_chunk
 from quota_advisor.checkout.compose_files import ComposeFiles
@@ -19,6 +18,7 @@ from quota_advisor.documents.compose.merge import ExtendsResolver, NotFound, joi
 from quota_advisor.documents.compose.recognise import BASE_NAMES, OVERRIDE_NAMES
 from quota_advisor.documents.reader import Document, read_compose
 from quota_advisor.model.manifest import ComposeService, DocumentNote, ExtendsFault, NoteKind
+from quota_advisor.records import NamedTuple
 
 MAX_OTHER_BYTES = 32 << 20
 """Of all files together that are read although they are not in the input."""

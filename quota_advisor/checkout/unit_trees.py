@@ -8,11 +8,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import NamedTuple
 
 from quota_advisor.model.limit import Missing
 from quota_advisor.model.unit import HiddenFile, UnitFile
-from quota_advisor.records import dataclass
+from quota_advisor.records import NamedTuple, dataclass
 
 _NOT_HERE = Missing(reason="its unit file is not in the input")
 

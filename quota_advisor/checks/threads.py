@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from quota_advisor.derive.kubernetes.qos import MILLI, kubelet_limit
 from quota_advisor.derive.thread_counts import Kind, ThreadCount, allowed_count
 from quota_advisor.model.finding import Recommendation
+from quota_advisor.records import NamedTuple
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.sim.stall import Stall, worst_stall
 from quota_advisor.units import format_usec

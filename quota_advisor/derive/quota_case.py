@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from quota_advisor.derive.thread_counts import Kind
 from quota_advisor.model.finding import Subject
 from quota_advisor.model.limit import Bandwidth, Missing
 from quota_advisor.model.source import Location, Source
+from quota_advisor.records import NamedTuple
 
 
 class AskedPeriod(NamedTuple):

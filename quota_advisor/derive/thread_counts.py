@@ -7,10 +7,10 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
-from typing import NamedTuple
 
 from quota_advisor.model.manifest import ResourceRef, Scalar
 from quota_advisor.patterns import pattern
+from quota_advisor.records import NamedTuple
 
 
 class Kind(Enum):

@@ -21,7 +21,8 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+
+from quota_advisor.records import NamedTuple
 
 MAX_LINKS = 40
 """Links in one path; the kernel's own limit (path_resolution(7))."""

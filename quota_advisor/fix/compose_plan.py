@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from typing import NamedTuple
 
 from quota_advisor.documents.compose.keys import LIMIT, LIMITS, RESERVATION, RESERVATIONS, folded
 from quota_advisor.documents.compose.values import Bad, Unknown, Value, read_setting
 from quota_advisor.documents.yaml.tree import Mapping, Node, as_mapping, pairs, scalar
 from quota_advisor.documents.yaml.written import Entry, Path
+from quota_advisor.records import NamedTuple
 
 _IN_SERVICE = {folded(key): key for key in ("cpus", "cpu_quota", "cpu_period")}
 """Keys whose values can be judged; "cpu" is not among them: it may as well mean cpu_shares."""

@@ -10,11 +10,11 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any
 
 from quota_advisor.documents.yaml.tree import Node, is_list, is_scalar, pairs
 from quota_advisor.documents.yaml.written import Entry, Path, Span
-from quota_advisor.records import dataclass
+from quota_advisor.records import NamedTuple, dataclass
 
 Plain = Any
 """A tree without its places: dictionaries, lists, and tuples of a scalar's text and style."""

@@ -12,7 +12,6 @@ import contextlib
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 import yaml
 
@@ -27,6 +26,7 @@ from quota_advisor.fix.yaml_changes import Edit, Rewrite, Shift, edited, plain
 from quota_advisor.fix.yaml_plan import Proposal, plan
 from quota_advisor.model import finding as model
 from quota_advisor.model.source import Location
+from quota_advisor.records import NamedTuple
 
 MAX_FILE_BYTES = 32 << 20
 """Larger files are made by programs and changed by them."""

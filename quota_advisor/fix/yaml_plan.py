@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from quota_advisor.documents.compose.recognise import is_compose
 from quota_advisor.documents.kubernetes.cpu_manager import KNOWN_OPTIONS
@@ -31,6 +30,7 @@ from quota_advisor.documents.yaml.written import Entry, Path, Span, Written
 from quota_advisor.fix.compose_plan import renamings
 from quota_advisor.fix.spelling import is_spelling_of
 from quota_advisor.fix.yaml_changes import Change, Nest, Rename, Rewrite
+from quota_advisor.records import NamedTuple
 
 MISPLACED = "resources-misplaced"
 MISREAD = "misread-cpu-amount"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
-from typing import NamedTuple
 
 from quota_advisor.checkout.inputs import InputFile
 from quota_advisor.fix import unit_plan
@@ -15,6 +14,7 @@ from quota_advisor.model.finding import Finding, Fix
 from quota_advisor.model.report import Results
 from quota_advisor.model.source import Location
 from quota_advisor.model.unit import UnitConfig
+from quota_advisor.records import NamedTuple
 
 
 class Text(NamedTuple):

@@ -8,14 +8,13 @@ import difflib
 from collections.abc import Callable
 from dataclasses import field
 from pathlib import Path
-from typing import NamedTuple
 
 from quota_advisor.checkout.inputs import InputFile, Inputs, read_input
 from quota_advisor.fix.edits import apply
 from quota_advisor.fix.rewrite import rewrite
 from quota_advisor.lint.run import Linted
 from quota_advisor.model.finding import Finding
-from quota_advisor.records import dataclass
+from quota_advisor.records import NamedTuple, dataclass
 
 MAX_PASSES = 5
 """One fix can make the next possible: a key is renamed and then moved."""

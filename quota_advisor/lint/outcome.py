@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import field
-from typing import NamedTuple, Self
+from typing import Self
 
 from quota_advisor.checkout.inputs import reason
 from quota_advisor.model.finding import Skipped
@@ -12,7 +12,7 @@ from quota_advisor.model.manifest import ComposeService, Pod, Role, Scalar
 from quota_advisor.model.problem import Problem
 from quota_advisor.model.report import Results
 from quota_advisor.model.source import Location
-from quota_advisor.records import dataclass
+from quota_advisor.records import NamedTuple, dataclass
 
 Digests = dict[str, list["Digest"]]
 """By file, what its parts were when fixes were made for them."""

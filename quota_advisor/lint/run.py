@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from quota_advisor.checkout.chunks import Chunk, chunks
 from quota_advisor.checkout.inputs import FileKind, InputFile, Inputs, reason
@@ -18,6 +18,7 @@ from quota_advisor.model.finding import Finding
 from quota_advisor.model.lint import LintContext
 from quota_advisor.model.problem import Problem
 from quota_advisor.model.report import Report
+from quota_advisor.records import NamedTuple
 from quota_advisor.rulebook.chosen import Rulebook
 
 if TYPE_CHECKING:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from quota_advisor.model.source import Location, Source, Span
-from quota_advisor.records import dataclass
+from quota_advisor.records import NamedTuple, dataclass
 
 if TYPE_CHECKING:
     from quota_advisor.model.advice import Advice, Step

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 from enum import StrEnum
-from typing import NamedTuple
 
 from quota_advisor.model.finding import Subject
 from quota_advisor.model.manifest import LimitRange, Pod, ResourceQuota
 from quota_advisor.model.source import Location
-from quota_advisor.records import dataclass
+from quota_advisor.records import NamedTuple, dataclass
 
 WHOLE_INPUT = "input"
 """Kind of subject that is no part of a file: all files together."""

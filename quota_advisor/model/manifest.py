@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Self
 
 from quota_advisor.model.finding import Subject
 from quota_advisor.model.source import Location
 from quota_advisor.model.suppression import Suppression
+from quota_advisor.records import NamedTuple
 
 if TYPE_CHECKING:
     from quota_advisor.model.unit import UnitConfig, UnitFile

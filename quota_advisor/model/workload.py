@@ -5,7 +5,6 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from quota_advisor.model.advice import Advice
 from quota_advisor.model.cgroup import CgroupFacts, CounterWindow
@@ -15,7 +14,7 @@ from quota_advisor.model.limit import Bandwidth, CpuLimit, Missing, Unlimited
 from quota_advisor.model.node import NodeFacts
 from quota_advisor.model.unit import UnitConfig, UnitFacts, UnitProperties
 from quota_advisor.model.unit_kind import unit_kind
-from quota_advisor.records import dataclass
+from quota_advisor.records import NamedTuple, dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from quota_advisor.model.advice import Advice, Decision
 from quota_advisor.model.cgroup import CgroupFacts, CpuCounters, Demand
@@ -12,7 +11,7 @@ from quota_advisor.model.finding import Subject
 from quota_advisor.model.limit import Bandwidth, CpuLimit, Missing, Unlimited
 from quota_advisor.model.report import Report
 from quota_advisor.model.workload import Host, Workload
-from quota_advisor.records import dataclass
+from quota_advisor.records import NamedTuple, dataclass
 from quota_advisor.units import format_percent, format_ratio, format_usec
 
 ABSENT = "-"

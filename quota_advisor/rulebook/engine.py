@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from quota_advisor.model.finding import (
     Evidence,
@@ -21,7 +21,7 @@ from quota_advisor.model.finding import (
 from quota_advisor.model.report import Results
 from quota_advisor.model.source import Location
 from quota_advisor.model.suppression import Suppression
-from quota_advisor.records import dataclass
+from quota_advisor.records import NamedTuple, dataclass
 from quota_advisor.rulebook.catalogue import Catalog, Rule
 from quota_advisor.rulebook.settings import Config, SuppressEntry
 

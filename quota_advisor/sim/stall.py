@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from quota_advisor.model.limit import Bandwidth
+from quota_advisor.records import NamedTuple
 
 
 class Stall(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-from typing import NamedTuple
 
 from quota_advisor.checks.evidence import limit_evidence
 from quota_advisor.checks.host.evidence import limit_source
@@ -14,6 +13,7 @@ from quota_advisor.model.finding import Evidence, Recommendation
 from quota_advisor.model.limit import Bandwidth, Missing, Unlimited
 from quota_advisor.model.unit import UnitConfig, UnitProperties
 from quota_advisor.model.workload import Workload
+from quota_advisor.records import NamedTuple
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Verdicts, check
 

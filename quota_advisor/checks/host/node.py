@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from quota_advisor.derive.host.kernel import fair_server_guards, slices_expire
 from quota_advisor.derive.host.pinning import has_cpus_to_itself
 from quota_advisor.model.finding import Evidence
 from quota_advisor.model.limit import Bandwidth, Missing, Unlimited
 from quota_advisor.model.node import CpuList, Irq
 from quota_advisor.model.workload import Host, Workload
+from quota_advisor.records import NamedTuple
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Skip, Verdicts, check
 from quota_advisor.units import format_cpu_list, format_usec

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from quota_advisor.checks.evidence import degree, limit_evidence
 from quota_advisor.checks.host.evidence import counter_source, limit_source
 from quota_advisor.derive.bounds import lower_bound_ratio
@@ -13,6 +11,7 @@ from quota_advisor.model.cgroup import Basis, CounterWindow, CpuCounters
 from quota_advisor.model.finding import Evidence
 from quota_advisor.model.limit import Missing
 from quota_advisor.model.workload import Workload
+from quota_advisor.records import NamedTuple
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Skip, Verdicts, check
 from quota_advisor.units import format_ratio

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from quota_advisor.checks.kubernetes.wording import (
     caveat,
@@ -19,6 +18,7 @@ from quota_advisor.derive.kubernetes.pod_cpu import ContainerCpu, PodCpu
 from quota_advisor.derive.kubernetes.qos import MILLI
 from quota_advisor.model.finding import Evidence, Related, Severity
 from quota_advisor.model.manifest import LimitRange, ResourceQuota, Scalar
+from quota_advisor.records import NamedTuple
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Verdicts, check
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 from quota_advisor.checks.kubernetes.wording import cpu_evidence, cpu_text
 from quota_advisor.checks.threads import busy_text
@@ -21,6 +20,7 @@ from quota_advisor.derive.kubernetes.qos import (
 )
 from quota_advisor.derive.thread_counts import USUAL_PER_CORE, ThreadCount, allowed_count
 from quota_advisor.model.finding import Evidence
+from quota_advisor.records import NamedTuple
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Verdicts, check
 from quota_advisor.sim.stall import worst_stall

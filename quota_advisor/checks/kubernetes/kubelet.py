@@ -7,7 +7,6 @@ Source: kubernetes ``pkg/kubelet/apis/config/validation``, ``pkg/kubelet/cm/cpum
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from quota_advisor.derive.kubernetes.amounts import cpu_amount
 from quota_advisor.documents.kubernetes.cpu_manager import (
@@ -20,6 +19,7 @@ from quota_advisor.documents.kubernetes.duration import parse_duration
 from quota_advisor.model.finding import Evidence, Recommendation, Related, Severity
 from quota_advisor.model.limit import DEFAULT_PERIOD_USEC, MAX_PERIOD_USEC, MIN_QUOTA_USEC
 from quota_advisor.model.manifest import KubeletConfig, Scalar
+from quota_advisor.records import NamedTuple
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Skip, Verdicts, check
 from quota_advisor.units import parse_cpu_list

@@ -15,10 +15,10 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 from quota_advisor.collect.host.beneath import MAX_LINKS, open_beneath, parts
 from quota_advisor.model.limit import Missing
+from quota_advisor.records import NamedTuple
 
 MAX_FILE_BYTES = 4 << 20
 """No file this tool reads on a host is larger; what is, is not what it claims to be."""

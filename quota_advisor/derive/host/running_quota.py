@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from quota_advisor.derive.host.throttling import throttling
 from quota_advisor.derive.quota_case import AskedPeriod, AskedQuota, LimitAbove, QuotaCase, Threads
 from quota_advisor.model.finding import Subject
@@ -11,7 +9,7 @@ from quota_advisor.model.limit import DEFAULT_PERIOD_USEC, MAX_PERIOD_USEC, Band
 from quota_advisor.model.source import Location, Source
 from quota_advisor.model.unit import UnitConfig, UnitProperties
 from quota_advisor.model.workload import Workload
-from quota_advisor.records import dataclass
+from quota_advisor.records import NamedTuple, dataclass
 
 
 @dataclass(frozen=True, slots=True)

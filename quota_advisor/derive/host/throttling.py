@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from quota_advisor.derive.bounds import deflated, lower_bound_ratio
 from quota_advisor.model.cgroup import Basis, CgroupFacts, CounterWindow
 from quota_advisor.model.limit import Bandwidth, Missing
 from quota_advisor.model.unit_kind import unit_kind
 from quota_advisor.model.workload import Workload
+from quota_advisor.records import NamedTuple
 
 
 def binding_limit(workload: Workload) -> Bandwidth | None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
 
 from quota_advisor.documents.kubernetes.quantity import CpuQuantity, InvalidQuantity, parse_cpu
 from quota_advisor.model.manifest import Scalar
 from quota_advisor.patterns import pattern
+from quota_advisor.records import NamedTuple
 
 MAX_MILLICORES = 10**12
 """More than any cluster has; the API holds larger amounts, and nobody means one."""

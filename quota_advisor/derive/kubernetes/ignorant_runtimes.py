@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from quota_advisor.derive.kubernetes.qos import MILLI
 from quota_advisor.derive.thread_counts import JAVA_VARIABLES, ThreadCount
 from quota_advisor.model.manifest import Container, Scalar
 from quota_advisor.patterns import pattern
+from quota_advisor.records import NamedTuple
 
 
 class Runtime(NamedTuple):

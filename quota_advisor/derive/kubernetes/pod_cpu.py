@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from quota_advisor.derive.kubernetes.amounts import cpu_amount, memory_amount
 from quota_advisor.derive.kubernetes.namespaces import is_sure, settings_for
@@ -30,7 +29,7 @@ from quota_advisor.model.manifest import (
     WrongShape,
 )
 from quota_advisor.model.source import Location
-from quota_advisor.records import dataclass
+from quota_advisor.records import NamedTuple, dataclass
 from quota_advisor.sim.stall import Stall, worst_stall
 
 CONTAINER_WORDS = {

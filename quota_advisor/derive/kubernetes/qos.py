@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
-from typing import NamedTuple
 
 from quota_advisor.model.limit import DEFAULT_PERIOD_USEC, MIN_QUOTA_USEC, Bandwidth
 from quota_advisor.model.manifest import Role
+from quota_advisor.records import NamedTuple
 
 MILLI = 1000
 """Thousandths of a CPU in one CPU."""

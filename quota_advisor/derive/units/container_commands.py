@@ -7,9 +7,9 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, pairwise
-from typing import NamedTuple
 
 from quota_advisor.documents.systemd.command_lines import command_words
+from quota_advisor.records import NamedTuple
 
 
 class Client(NamedTuple):

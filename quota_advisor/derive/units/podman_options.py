@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from quota_advisor.derive.units.container_commands import options
 from quota_advisor.documents.systemd.command_lines import split_words
 from quota_advisor.model.manifest import Quadlet
 from quota_advisor.model.source import Location
 from quota_advisor.model.unit import Assignment, standing
+from quota_advisor.records import NamedTuple
 
 INSIDE = ("split", "disabled")
 """Modes of ``--cgroups=`` that leave a container in the cgroup of the unit that starts it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 from itertools import pairwise
-from typing import NamedTuple, Self
+from typing import Self
 
 from quota_advisor.derive.lazy import derived
 from quota_advisor.derive.thread_counts import ThreadCount, thread_counts
@@ -16,7 +16,7 @@ from quota_advisor.model.limit import DEFAULT_PERIOD_USEC, Bandwidth
 from quota_advisor.model.manifest import Quadlet, Scalar
 from quota_advisor.model.source import Location
 from quota_advisor.model.unit import Assignment, standing
-from quota_advisor.records import dataclass
+from quota_advisor.records import NamedTuple, dataclass
 
 USEC_OPTIONS = ("--cpu-quota", "--cpu-period")
 CPU_OPTIONS = ("--cpus", *USEC_OPTIONS)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from quota_advisor.documents.compose.keys import LIMITS, READ_KEYS, RESERVATIONS
 from quota_advisor.documents.compose.unknown_keys import unknown_keys
@@ -37,7 +36,7 @@ from quota_advisor.model.manifest import (
     WrongShape,
 )
 from quota_advisor.model.suppression import Suppression
-from quota_advisor.records import dataclass
+from quota_advisor.records import NamedTuple, dataclass
 
 RESET, OVERRIDE = "!reset", "!override"
 """Tags of compose: nothing counts here any more; only what stands here counts."""

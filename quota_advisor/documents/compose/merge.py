@@ -8,7 +8,7 @@ what its own document says, then what later documents and files say.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from quota_advisor.documents.compose.layer import Definition, Layer
 from quota_advisor.documents.yaml.tree import MAX_NODES
@@ -18,6 +18,7 @@ from quota_advisor.model.manifest import (
     FileScalar,
     UnresolvedExtends,
 )
+from quota_advisor.records import NamedTuple
 
 MAX_EXTENDS = 32
 """Services that extend each other in a row; more are not followed."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
-from typing import NamedTuple
 
 from quota_advisor.documents.compose.keys import LIMIT, RESERVATION
 from quota_advisor.documents.yaml.tree import NULLS
 from quota_advisor.model.limit import MAX_PERIOD_USEC, MIN_QUOTA_USEC
 from quota_advisor.model.manifest import Scalar
+from quota_advisor.records import NamedTuple
 
 CPU_KEYS = ("cpus", LIMIT, RESERVATION)
 """Settings in CPUs."""

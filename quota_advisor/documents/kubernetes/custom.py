@@ -8,7 +8,6 @@ more than the resources of a container (:mod:`~quota_advisor.documents.kubernete
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from quota_advisor.documents.kubernetes.keys import SPEC_LISTS
 from quota_advisor.documents.kubernetes.pods import PodReading, Source, read_pod
@@ -25,6 +24,7 @@ from quota_advisor.documents.yaml.tree import (
     pairs,
     text,
 )
+from quota_advisor.records import NamedTuple
 
 _OWN_GROUP = ".k8s.io"
 _MAX_PATH = 250

@@ -9,13 +9,13 @@ from __future__ import annotations
 import os.path
 import re
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from quota_advisor.documents.kubernetes.keys import CONFIG_MAP, KUBELET_CONFIGURATION
 from quota_advisor.documents.kubernetes.pods import Source
 from quota_advisor.documents.yaml.tree import Mapping, Node, is_list, place, scalar, text
 from quota_advisor.model.finding import Subject
 from quota_advisor.model.manifest import KubeletConfig, Scalar, qualified
+from quota_advisor.records import NamedTuple
 
 # Compiled when first met: few files have such names.
 _DROP_IN = r"(?:.*/)?[^/]+\.d/[^/]+\.conf"

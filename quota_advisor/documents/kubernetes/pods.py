@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Mapping as AbstractMapping
 from functools import partial
-from typing import NamedTuple
 
 from quota_advisor.documents.kubernetes.keys import (
     AMOUNTS,
@@ -50,6 +49,7 @@ from quota_advisor.model.manifest import (
     WrongShape,
 )
 from quota_advisor.model.suppression import Suppression
+from quota_advisor.records import NamedTuple
 
 _MAPPING = "a mapping"
 _LIST = "a list"

@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 import re
 from functools import lru_cache
-from typing import NamedTuple
 
 from quota_advisor.documents.yaml.tree import NULLS
 from quota_advisor.model.manifest import Scalar
 from quota_advisor.patterns import pattern
+from quota_advisor.records import NamedTuple
 
 NANO = 10**9
 MILLI = 10**3

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from enum import Enum
-from typing import NamedTuple
 
 from quota_advisor.documents.kubernetes.keys import (
     ABOUT_NAMESPACES,
@@ -20,6 +19,7 @@ from quota_advisor.documents.kubernetes.keys import (
     WITHOUT_PODS,
 )
 from quota_advisor.patterns import pattern
+from quota_advisor.records import NamedTuple
 
 _MARK = b"\n---"
 _AFTER_MARK = (b" ", b"\t", b"\n", b"\r", b"")

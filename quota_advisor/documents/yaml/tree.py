@@ -14,18 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
-from typing import (
-    TYPE_CHECKING,
-    Final,
-    Literal,
-    NamedTuple,
-    SupportsIndex,
-    TypeAlias,
-    cast,
-    overload,
-)
+from typing import TYPE_CHECKING, Final, Literal, SupportsIndex, TypeAlias, cast, overload
 
 from quota_advisor.model.manifest import Place, Scalar
+from quota_advisor.records import NamedTuple
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import yaml
 
 from quota_advisor.documents.yaml.exact_tree import LOADER
+from quota_advisor.records import NamedTuple
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
