@@ -6,8 +6,6 @@ control characters that would steer a terminal or end a line.
 
 from __future__ import annotations
 
-import shlex
-
 
 def printable(text: str, *, keep: str = "") -> str:
     """Return a text with control characters and stray bytes as escapes.
@@ -34,6 +32,9 @@ def shell_word(text: str) -> str:
     What cannot be printed is written in the form ``$'…'`` of bash and of POSIX since 2024.
     """
     if text.isprintable():
+        # Only reports about hosts quote anything: others need not wait for its import.
+        import shlex  # noqa: PLC0415
+
         return shlex.quote(text)
     escaped = "".join(c if _is_plain(c) else _octets(c) for c in text)
     return f"$'{escaped}'"

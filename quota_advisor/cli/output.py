@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,11 +12,10 @@ from quota_advisor.cli.options import Output
 from quota_advisor.cli.streams import is_terminal, say, write_report
 from quota_advisor.errors import UsageError
 from quota_advisor.files.places import repository
-from quota_advisor.files.writing import check_file, write_file
 from quota_advisor.model.finding import Severity
 from quota_advisor.model.report import Report
 from quota_advisor.printable import printable
-from quota_advisor.render import FORMATS, render, targets
+from quota_advisor.render import FORMATS, pieces, targets
 from quota_advisor.render.view import View
 from quota_advisor.rulebook.chosen import Rulebook, load_rulebook
 from quota_advisor.rulebook.settings import Config
@@ -40,18 +39,33 @@ def show(report: Report, output: Output, *, stdout: bool = True) -> None:
         to_terminal = target is None and is_terminal(sys.stdout)
         view = replace(
             present_view(),
-            width=shutil.get_terminal_size().columns if to_terminal else 0,
+            width=_columns() if to_terminal else 0,
             color=to_terminal and "NO_COLOR" not in os.environ,
             wide=output.wide,
             all=output.everything,
             verbose=output.verbose,
         )
-        text = render(name, report, view)
+        text = pieces(name, report, view)
         if target is None:
             write_report(text)
         else:
-            write_file(target, text)
+            _write_file(target, text)
     _say_what_is_missing(report)
+
+
+# What looks at terminals and writes files takes as long to import as a small file to lint.
+
+
+def _columns() -> int:
+    import shutil  # noqa: PLC0415
+
+    return shutil.get_terminal_size().columns
+
+
+def _write_file(target: Path, text: Iterable[str]) -> None:
+    from quota_advisor.files.writing import write_file  # noqa: PLC0415
+
+    write_file(target, text)
 
 
 def check_outputs(output: Output, *files: Path) -> None:
@@ -62,8 +76,11 @@ def check_outputs(output: Output, *files: Path) -> None:
         CollectError: A file cannot be written.
     """
     reports = [target for _, target in parse_formats(output.formats) if target is not None]
-    for path in (*files, *reports):
-        check_file(path)
+    if files or reports:
+        from quota_advisor.files.writing import check_file  # noqa: PLC0415
+
+        for path in (*files, *reports):
+            check_file(path)
 
 
 def load_rules(output: Output) -> Rulebook:

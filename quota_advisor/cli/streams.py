@@ -7,6 +7,7 @@ import errno
 import io
 import os
 import sys
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import NoReturn, TextIO
 
@@ -16,6 +17,10 @@ from quota_advisor.errors import CollectError
 
 STREAM_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF, errno.EFBIG)
 """What writing to a stream ends with when it takes no more."""
+
+
+_BLOCK = 1 << 16
+"""Characters of a report that are written at once."""
 
 
 class _Closed(io.TextIOBase):
@@ -38,8 +43,8 @@ def say(text: str, *, nl: bool = True) -> None:
         click.echo(text, nl=nl, err=True)
 
 
-def write_report(text: str) -> None:
-    """Write a report to standard output.
+def write_report(text: str | Iterable[str]) -> None:
+    """Write a report, or the pieces of one, to standard output.
 
     Raises:
         CollectError: There is no standard output, or it takes no more.
@@ -47,7 +52,21 @@ def write_report(text: str) -> None:
     """
     # Bytes, so that a name that this terminal cannot show never stops the report.
     encoding = (sys.stdout and sys.stdout.encoding) or "utf-8"
-    write_bytes(text.encode(encoding, "backslashreplace"))
+    for block in _blocks((text,) if isinstance(text, str) else text):
+        write_bytes(block.encode(encoding, "backslashreplace"))
+
+
+def _blocks(pieces: Iterable[str]) -> Iterator[str]:
+    """Yield pieces of a text in blocks that are worth a system call each."""
+    block: list[str] = []
+    size = 0
+    for piece in pieces:
+        block.append(piece)
+        size += len(piece)
+        if size >= _BLOCK:
+            yield "".join(block)
+            block, size = [], 0
+    yield "".join(block)
 
 
 def write_bytes(data: bytes) -> None:

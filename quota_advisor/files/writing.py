@@ -11,7 +11,7 @@ import errno
 import os
 import signal
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -49,7 +49,7 @@ def check_file(path: Path) -> None:
         raise _cannot(path, error) from error
 
 
-def write_file(path: Path, text: str, *, private: bool = False) -> None:
+def write_file(path: Path, text: str | Iterable[str], *, private: bool = False) -> None:
     """Write a file.
 
     Links are followed as :mod:`~quota_advisor.files.places` says, and never as the last name.
@@ -57,13 +57,14 @@ def write_file(path: Path, text: str, *, private: bool = False) -> None:
 
     Args:
         path: The file; one that is there is replaced.
-        text: Its content.
+        text: Its content, which may come in pieces.
         private: For the calling user alone. So is what replaces a file that was.
 
     Raises:
         CollectError: The file cannot be written; what was there is untouched.
     """
-    data = text.encode("utf-8", "surrogateescape")
+    pieces = (text,) if isinstance(text, str) else text
+    data = (piece.encode("utf-8", "surrogateescape") for piece in pieces)
     try:
         stream = _stream(path)
         if stream is not None:
@@ -76,13 +77,13 @@ def write_file(path: Path, text: str, *, private: bool = False) -> None:
 
 
 def replace(
-    place: Place, data: bytes, mode: int, finish: Callable[[int], object] | None = None
+    place: Place, data: Iterable[bytes], mode: int, finish: Callable[[int], object] | None = None
 ) -> None:
     """Replace a file, or make a new one.
 
     Args:
         place: The file.
-        data: Its new content.
+        data: Its new content in pieces.
         mode: Its permissions, less the umask.
         finish: Called with the descriptor of the new file before it takes the place.
 
@@ -94,7 +95,7 @@ def replace(
         descriptor, has_name = _create(place.directory, temporary, mode)
         try:
             with os.fdopen(os.dup(descriptor), "wb") as file:
-                file.write(data)
+                file.writelines(data)
             if finish is not None:
                 finish(descriptor)
             os.fsync(descriptor)
@@ -162,7 +163,7 @@ def _short(name: str) -> str:
     return os.fsdecode(os.fsencode(name)[:_LONGEST_NAME])
 
 
-def _write(place: Place, data: bytes, *, private: bool) -> None:
+def _write(place: Place, data: Iterable[bytes], *, private: bool) -> None:
     status = place.status()
     _check(status, private=private)
     if _is_fed(status):
@@ -208,9 +209,9 @@ def _stream(path: Path) -> int | None:
     return 1 if match[1] else 2 if match[2] else int(match[3] or match[4])
 
 
-def _feed(descriptor: int, data: bytes) -> None:
+def _feed(descriptor: int, data: Iterable[bytes]) -> None:
     with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
+        file.writelines(data)
 
 
 def _cannot(path: Path, error: OSError) -> CollectError:

@@ -48,7 +48,7 @@ def _rewrite(place: Place, old: bytes, new: bytes) -> None:
             if now is None or (now.st_ino, now.st_mtime_ns) != (before.st_ino, before.st_mtime_ns):
                 raise CollectError("it changed while it was written")
 
-        replace(place, new, PRIVATE_MODE, finish)
+        replace(place, (new,), PRIVATE_MODE, finish)
     finally:
         os.close(descriptor)
 

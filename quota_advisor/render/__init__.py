@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import cast
 
 from quota_advisor.model.report import Report
 from quota_advisor.render.view import View
 
-Renderer = Callable[[Report, View], str]
+Renderer = Callable[[Report, View], str | Iterator[str]]
 
 _MODULES = {
     "table": "table",
@@ -25,7 +25,13 @@ FORMATS = tuple(_MODULES)
 
 def render(name: str, report: Report, view: View) -> str:
     """Return a report in one of the formats."""
+    return "".join(pieces(name, report, view))
+
+
+def pieces(name: str, report: Report, view: View) -> Iterable[str]:
+    """Return the same in pieces: what is long is made while it is written."""
     module = "lint_table" if name == "table" and report.command == "lint" else _MODULES[name]
     # Imported when used: the models of JSON alone take longer to build than a file to lint.
     found = importlib.import_module(f"quota_advisor.render.{module}")
-    return cast("Renderer", found.render)(report, view)
+    text = cast("Renderer", found.render)(report, view)
+    return (text,) if isinstance(text, str) else text

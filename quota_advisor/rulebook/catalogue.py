@@ -105,7 +105,7 @@ def load_catalog() -> Catalog:
         CatalogError: A rule file is malformed.
     """
     if (compiled := _compiled()) is not None:
-        return {name: _rule(data) for name, data in compiled.items()}
+        return compiled
     return {path.stem: load_rule(path) for path in rule_files()}
 
 
@@ -117,20 +117,22 @@ def rule_files() -> list[Path]:
 def compiled_rulebook() -> str:
     """Return what :data:`COMPILED` has to hold: a line for each rule, so that changes show."""
     paths = rule_files()
-    lines = (f'"{path.stem}": {json.dumps(_parse(path), ensure_ascii=False)}' for path in paths)
+    checked = {path.stem: _checked(_parse(path)) for path in paths}
+    lines = (f'"{name}": {json.dumps(rule, ensure_ascii=False)}' for name, rule in checked.items())
     rules = ",\n".join(lines)
     return f'{{"checksum": {_checksum(paths)}, "rules": {{\n{rules}\n}}}}\n'
 
 
-def _compiled() -> Mapping[str, Any] | None:
+def _compiled() -> Catalog | None:
     """Return the rules as they were compiled, None where a checkout's files say otherwise."""
     try:
         data = json.loads(COMPILED.read_bytes())
-        rules: Mapping[str, Any] = data["rules"]
-        is_current = not is_checkout() or data["checksum"] == _checksum(rule_files())
+        if is_checkout() and data["checksum"] != _checksum(rule_files()):
+            return None
+        # They were checked when they were compiled.
+        return {name: _made(fields) for name, fields in data["rules"].items()}
     except (OSError, ValueError, LookupError, TypeError):
         return None  # the rule files themselves are there too
-    return rules if is_current else None
 
 
 def _checksum(paths: Sequence[Path]) -> int:
@@ -147,7 +149,7 @@ def load_rule(path: Path) -> Rule:
         CatalogError: The file is no mapping, has unknown or missing fields, or another name.
     """
     try:
-        rule = _rule(_parse(path))
+        rule = _made(_checked(_parse(path)))
     except (OSError, ValueError) as error:
         raise CatalogError(f"{path.name}: {' '.join(str(error).split())}") from error
     if rule.id != path.stem:
@@ -167,7 +169,25 @@ def _parse(path: Path) -> Any:
         raise ValueError(str(error)) from error
 
 
-def _rule(data: Any) -> Rule:
+def _made(fields: Mapping[str, Any]) -> Rule:
+    """Return a rule of fields that were checked."""
+    options = fields["options"].items()
+    made = {
+        "severity": Severity(fields["severity"]),
+        "confidence": Confidence(fields["confidence"]),
+        "options": {name: RuleOption(**option) for name, option in options},
+        "applies_to": tuple(map(AppliesTo, fields["applies_to"])),
+        "references": tuple(fields["references"]),
+    }
+    return Rule(**{**fields, **made})
+
+
+def _checked(data: Any) -> dict[str, Any]:
+    """Return the fields of a rule file, blanks around texts left out.
+
+    Raises:
+        ValueError: They are not what they have to be.
+    """
     fields = dict(_record(data, "file", _FIELDS, _OPTIONAL))
     for name in (*_TEXTS, "severity", "confidence"):
         fields[name] = _text(fields[name], name)
@@ -178,27 +198,25 @@ def _rule(data: Any) -> Rule:
     if not fields["applies_to"]:
         raise ValueError("applies_to: empty")
     options = _mapping(fields.get("options", {}), "options")
-    fields |= {
-        "severity": Severity(fields["severity"]),
-        "confidence": Confidence(fields["confidence"]),
+    return {
+        **fields,
         "options": {name: _option(option, name) for name, option in options.items()},
-        "applies_to": tuple(map(AppliesTo, _texts(fields, "applies_to"))),
-        "references": tuple(_texts(fields, "references")),
+        "applies_to": _texts(fields, "applies_to"),
+        "references": _texts(fields, "references"),
     }
-    return Rule(**fields)
 
 
-def _option(data: Any, name: str) -> RuleOption:
+def _option(data: Any, name: str) -> dict[str, Any]:
     place = f"options.{name}"
     fields = _record(data, place, {"default", "unit", "help"}, set())
     default = fields["default"]
     if isinstance(default, bool) or not isinstance(default, int | float):
         raise ValueError(f"{place}.default: {default!r} is not a number")  # noqa: TRY004 - one type for all
-    return RuleOption(
-        default=float(default),
-        unit=_text(fields["unit"], f"{place}.unit"),
-        help=_text(fields["help"], f"{place}.help"),
-    )
+    return {
+        "default": float(default),
+        "unit": _text(fields["unit"], f"{place}.unit"),
+        "help": _text(fields["help"], f"{place}.help"),
+    }
 
 
 def _record(data: Any, place: str, fields: set[str], optional: set[str]) -> Mapping[str, Any]:

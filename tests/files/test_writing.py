@@ -284,7 +284,7 @@ def test_a_failure_leaves_the_old_content_and_nothing_else(here: Path) -> None:
         raise OSError(28, "No space left on device")
 
     with opened(here / "report") as place, pytest.raises(OSError, match="No space"):
-        writing.replace(place, b"new", 0o644, full)
+        writing.replace(place, (b"new",), 0o644, full)
 
     assert (here / "report").read_text() == "old"
     assert sorted(path.name for path in here.iterdir()) == [".git", "report"]
