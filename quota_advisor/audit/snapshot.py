@@ -7,7 +7,7 @@ from pathlib import Path
 import quota_advisor
 from quota_advisor.audit.judge import judge
 from quota_advisor.audit.redact import without_secrets
-from quota_advisor.collect.host.printable_facts import printable_facts
+from quota_advisor.audit.printable_facts import printable_facts
 from quota_advisor.model.host import HostFacts
 from quota_advisor.model.report import Report
 from quota_advisor.model.snapshot import dump_snapshot, load_snapshot
@@ -16,7 +16,7 @@ from quota_advisor.rulebook.chosen import Rulebook, load_rulebook
 
 def snapshot_text(facts: HostFacts) -> str:
     """Return facts as the text of a snapshot: what judging needs, and nobody's secrets."""
-    return dump_snapshot(without_secrets(facts), quota_advisor.__version__)
+    return dump_snapshot(printable_facts(without_secrets(facts)), quota_advisor.__version__)
 
 
 def judge_snapshot(file: Path | str, *, rulebook: Rulebook | None = None) -> Report:
@@ -31,4 +31,4 @@ def judge_snapshot(file: Path | str, *, rulebook: Rulebook | None = None) -> Rep
         SnapshotError: The file cannot be read, is no snapshot, or is of another version.
     """
     rulebook = rulebook or load_rulebook()
-    return judge(printable_facts(load_snapshot(Path(file))), rulebook, "audit snapshot")
+    return judge(load_snapshot(Path(file)), rulebook, "audit snapshot")

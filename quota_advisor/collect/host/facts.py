@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 
 from quota_advisor.collect.host.cgroup_tree import MOUNT_POINT, CgroupTree, find_tree
 from quota_advisor.collect.host.node import collect_node, read_node
-from quota_advisor.collect.host.printable_facts import printable_facts
 from quota_advisor.collect.host.processes import group_of_process
 from quota_advisor.collect.host.root import HostRoot
 from quota_advisor.collect.host.sampler import Progress
@@ -85,16 +84,14 @@ def collect_host(root: HostRoot, request: Request) -> HostFacts:
     units.facts = [_with_main_process(root, unit) for unit in units.facts]
     node, node_problems = collect_node(root, tree, first, last, units.version)
     nothing = [] if units.facts else _nothing_to_see(tree, observed)
-    return printable_facts(
-        HostFacts(
-            hostname=_hostname(root),
-            observation=observed.observation,
-            node=node,
-            cgroups=observed.cgroups,
-            units=tuple(units.facts),
-            notes=(*units.notes, *observed.notes),
-            problems=_distinct((*observed.problems, *units.problems, *node_problems, *nothing)),
-        )
+    return HostFacts(
+        hostname=_hostname(root),
+        observation=observed.observation,
+        node=node,
+        cgroups=observed.cgroups,
+        units=tuple(units.facts),
+        notes=(*units.notes, *observed.notes),
+        problems=_distinct((*observed.problems, *units.problems, *node_problems, *nothing)),
     )
 
 
