@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Literal
 
 from quota_advisor.records import dataclass
@@ -78,6 +79,7 @@ class Unset:
 CpuLimit = Bandwidth | Unlimited | Missing
 
 
+@lru_cache(maxsize=4096)
 def effective_limit(
     quota_per_sec_usec: int | Unlimited | Missing, period_usec: int | Unset | Missing
 ) -> CpuLimit:

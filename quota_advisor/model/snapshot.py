@@ -47,27 +47,41 @@ def load_snapshot(path: Path) -> HostFacts:
         SnapshotError: The file cannot be read, is no snapshot, or is of another version.
     """
     try:
-        data: Any = json.loads(read_named(path, MAX_RECORD_BYTES))
+        data = read_named(path, MAX_RECORD_BYTES)
     except OSError as error:
         raise SnapshotError(f"{path}: {reason(error)}") from error
-    except (ValueError, RecursionError) as error:
-        raise SnapshotError(f"{path}: no JSON", hint="was it written by --save?") from error
-    found = data.get("format") if isinstance(data, dict) else None
-    if found != FORMAT:
-        raise SnapshotError(
-            f"{path}: format {found!r}, expected {FORMAT!r}", hint="record it again with --save"
-        )
     try:
-        facts = Snapshot.model_validate(data).facts
-    except pydantic.ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        raise SnapshotError(f"{path}: {place}: {first['msg'].lower()}") from error
+        facts = Snapshot.model_validate_json(data).facts
+    except pydantic.ValidationError:
+        facts = _explained(path, data)
     for number, group in enumerate(facts.cgroups):
         wrong = _impossible(group)
         if wrong:
             raise SnapshotError(f"{path}: facts.cgroups.{number}.{wrong}")
     return facts
+
+
+def _explained(path: Path, data: bytes) -> HostFacts:
+    """Return the facts in a file that was refused, or why it is: which, takes a second reading.
+
+    Raises:
+        SnapshotError: As for :func:`load_snapshot`.
+    """
+    try:
+        decoded: Any = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise SnapshotError(f"{path}: no JSON", hint="was it written by --save?") from error
+    found = decoded.get("format") if isinstance(decoded, dict) else None
+    if found != FORMAT:
+        raise SnapshotError(
+            f"{path}: format {found!r}, expected {FORMAT!r}", hint="record it again with --save"
+        )
+    try:
+        return Snapshot.model_validate(decoded).facts
+    except pydantic.ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise SnapshotError(f"{path}: {place}: {first['msg'].lower()}") from error
 
 
 def _impossible(group: CgroupFacts) -> str:

@@ -12,7 +12,7 @@ import errno
 import os
 import stat
 from functools import cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 MAX_LINKS = 40
 """As many symbolic links as the kernel follows in one path (``MAXSYMLINKS``)."""
@@ -125,11 +125,10 @@ def _has_openat2() -> bool:
 
 
 def _openat2(top: int, path: str, flags: int) -> int:
-    how = _OpenHow(flags, 0, _RESOLVE_IN_ROOT | _RESOLVE_NO_MAGICLINKS)
     name = os.fsencode(path)
     if b"\0" in name:
         raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), path)
-    found: int = _libc().syscall(_SYS_OPENAT2, top, name, ctypes.byref(how), ctypes.sizeof(how))
+    found: int = _syscall()(_SYS_OPENAT2, top, name, _how(flags), ctypes.sizeof(_OpenHow))
     if found < 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number), path)
@@ -137,5 +136,11 @@ def _openat2(top: int, path: str, flags: int) -> int:
 
 
 @cache
-def _libc() -> ctypes.CDLL:
-    return ctypes.CDLL(None, use_errno=True)
+def _how(flags: int) -> Any:
+    how = _OpenHow(flags, 0, _RESOLVE_IN_ROOT | _RESOLVE_NO_MAGICLINKS)
+    return ctypes.byref(how)
+
+
+@cache
+def _syscall() -> Any:
+    return ctypes.CDLL(None, use_errno=True).syscall

@@ -9,7 +9,7 @@ import errno
 import os
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from quota_advisor.collect.host.root import Entry, HostRoot, describe, why
@@ -63,6 +63,7 @@ class UnitFileReader:
         self._search_path = search_path
         self._problems: dict[str, Problem] = {}
         self._unknown: set[str] = set()
+        self._listed: dict[str, Mapping[str, bool]] = {}
         self._directories = self._list_all()
         self._targets = self._index()
         self._aliases = self._index_aliases()
@@ -123,6 +124,7 @@ class UnitFileReader:
         return listed
 
     def _list(self, path: str) -> _Directory:
+        """List a directory; what its names are is kept for those that are read later."""
         entries: list[Entry] = []
         try:
             entries = self._root.entries(path)
@@ -132,6 +134,7 @@ class UnitFileReader:
             self._report(path, error)
         links = {entry.name: entry.is_link for entry in entries}
         folders = frozenset(entry.name for entry in entries if entry.is_dir)
+        self._listed[path] = links
         return _Directory(path, links, folders)
 
     def _resolve(self, path: str) -> str:
@@ -242,7 +245,13 @@ class UnitFileReader:
 
     def _is_null(self, path: str) -> bool:
         # Not read: an image below --root has no such device.
-        return self._root.link_target(path) is not None and self._resolve(path) == _NULL
+        return self._is_link(path) and self._resolve(path) == _NULL
+
+    def _is_link(self, path: str) -> bool:
+        """Whether a file is a link, as the listing of its directory said."""
+        top, name = posixpath.split(path)
+        listed = self._listed.get(top)
+        return self._root.link_target(path) is not None if listed is None else listed[name]
 
     def _read_bytes(self, path: str) -> bytes | Missing:
         try:
