@@ -72,8 +72,6 @@ class GroupSettings:
     threads: int | Missing
     commands: tuple[str, ...]
     realtime_threads: int | Missing
-    sources: tuple[Source, ...]
-    problems: tuple[Problem, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +80,15 @@ class CounterReading:
 
     counters: CpuCounters
     identity: Identity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupReading:
+    """One reading of all that a cgroup tells; fields as in :class:`CounterReading`."""
+
+    counters: CpuCounters
+    identity: Identity
+    settings: GroupSettings
     sources: tuple[Source, ...]
     problems: tuple[Problem, ...]
 
@@ -185,26 +192,6 @@ def read_limit(root: HostRoot, hierarchy: CpuHierarchy, path: str) -> GroupLimit
         return None if group.vanished else GroupLimit(limit=limit, burst_usec=burst)
 
 
-def read_settings(root: HostRoot, hierarchy: CpuHierarchy, path: str) -> GroupSettings | None:
-    """Return what the cgroup is set to, or None when it has vanished."""
-    with _GroupFiles(root, hierarchy, path) as group:
-        processes, commands = _processes(group)
-        limit, threads = _limit(group), _threads(group)
-        settings = GroupSettings(
-            limit=limit,
-            burst_usec=_burst(group),
-            weight=_weight(group),
-            cpus=_cpus(group),
-            processes=processes,
-            threads=threads if isinstance(threads, Missing) else len(threads),
-            commands=commands,
-            realtime_threads=_realtime_threads(group, limit, threads),
-            sources=tuple(group.sources),
-            problems=tuple(group.problems),
-        )
-        return None if group.vanished else settings
-
-
 def read_counters(
     root: HostRoot, hierarchy: CpuHierarchy, path: str, now_usec: Callable[[], int]
 ) -> CounterReading | None:
@@ -220,12 +207,47 @@ def read_counters(
         counters = _counters(group, now_usec())
         if group.vanished:
             return None
-        return CounterReading(
+        return CounterReading(counters=counters, identity=group.identity)
+
+
+def read_group(
+    root: HostRoot, hierarchy: CpuHierarchy, path: str, now_usec: Callable[[], int]
+) -> GroupReading | None:
+    """Return all that a cgroup tells, its counters first, or None when it has vanished.
+
+    Args:
+        root: The host.
+        hierarchy: Where its cgroups are.
+        path: The cgroup.
+        now_usec: Monotonic clock.
+    """
+    with _GroupFiles(root, hierarchy, path) as group:
+        counters = _counters(group, now_usec())
+        settings = _settings(group)
+        if group.vanished:
+            return None
+        return GroupReading(
             counters=counters,
             identity=group.identity,
+            settings=settings,
             sources=tuple(group.sources),
             problems=tuple(group.problems),
         )
+
+
+def _settings(group: _GroupFiles) -> GroupSettings:
+    processes, commands = _processes(group)
+    limit, threads = _limit(group), _threads(group)
+    return GroupSettings(
+        limit=limit,
+        burst_usec=_burst(group),
+        weight=_weight(group),
+        cpus=_cpus(group),
+        processes=processes,
+        threads=threads if isinstance(threads, Missing) else len(threads),
+        commands=commands,
+        realtime_threads=_realtime_threads(group, limit, threads),
+    )
 
 
 class _GroupFiles:

@@ -12,11 +12,12 @@ from dataclasses import fields, replace
 from quota_advisor.collect.host.cgroup_files import (
     CounterReading,
     GroupLimit,
+    GroupReading,
     GroupSettings,
     Identity,
     read_counters,
+    read_group,
     read_limit,
-    read_settings,
 )
 from quota_advisor.collect.host.cgroup_tree import CgroupTree, list_tree
 from quota_advisor.collect.host.containers import name_containers
@@ -147,34 +148,31 @@ def _limits(root: HostRoot, tree: CgroupTree) -> dict[str, GroupLimit]:
 
 def _finish(root: HostRoot, tree: CgroupTree, watched: _Watched, clock: Clock) -> Observed:
     """Take the last reading and put everything together."""
-    last = _readings(root, tree, clock)
+    read = ((p, read_group(root, tree.hierarchy, p, clock.now_usec)) for p in tree.paths)
+    last = {path: group for path, group in read if group is not None}
     taken_at = clock.wall().isoformat(timespec="seconds")
-    settings = {path: read_settings(root, tree.hierarchy, path) for path in last}
-    alive = {path: found for path, found in settings.items() if found is not None}
-    containers, unnamed = name_containers(root, alive)
+    containers, unnamed = name_containers(root, last)
     groups: list[CgroupFacts] = []
     problems = [*tree.problems, *unnamed]
-    for path, group in alive.items():
-        end = _AtEnd(group, last[path], containers.get(path))
-        groups.append(_facts(tree, path, end, watched))
-        problems += [*group.problems, *end.last.problems, *_backwards(groups[-1])]
+    for path, group in last.items():
+        groups.append(_facts(tree, path, _AtEnd(group, containers.get(path)), watched))
+        problems += [*group.problems, *_backwards(groups[-1])]
     return Observed(
         observation=_observation(watched, last, taken_at),
         cgroups=tuple(groups),
         problems=tuple(dict.fromkeys(problems)),
-        notes=tuple(_notes(watched, alive, last)),
+        notes=tuple(_notes(watched, last)),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _AtEnd:
-    settings: GroupSettings
-    last: CounterReading
+    last: GroupReading
     container: Container | None
 
 
 def _facts(tree: CgroupTree, path: str, end: _AtEnd, watched: _Watched) -> CgroupFacts:
-    settings, last = end.settings, end.last
+    last, settings = end.last, end.last.settings
     return CgroupFacts(
         path=path,
         version=tree.hierarchy.version,
@@ -186,38 +184,38 @@ def _facts(tree: CgroupTree, path: str, end: _AtEnd, watched: _Watched) -> Cgrou
         threads=settings.threads,
         commands=settings.commands,
         totals=last.counters,
-        window=_window(path, end, watched),
+        window=_window(path, last, watched),
         demand=_demand(path, last, watched),
         container=end.container,
         realtime_threads=settings.realtime_threads,
         earlier=_earlier(path, last, watched),
-        sources=tuple(dict.fromkeys((*settings.sources, *last.sources))),
+        sources=last.sources,
     )
 
 
-def _earlier(path: str, last: CounterReading, watched: _Watched) -> CpuCounters | Missing:
+def _earlier(path: str, last: GroupReading, watched: _Watched) -> CpuCounters | Missing:
     first = watched.first.get(path)
     if first is None or _same(first.identity, last.identity):
         return Missing(reason="there was no other group of this name in the window")
     return first.counters
 
 
-def _window(path: str, end: _AtEnd, watched: _Watched) -> CounterWindow | Missing:
+def _window(path: str, last: GroupReading, watched: _Watched) -> CounterWindow | Missing:
     if watched.sampled is None:
-        return end.last.counters.since_creation
+        return last.counters.since_creation
     first = watched.first.get(path)
     if first is None:
         return CREATED
-    if not _same(first.identity, end.last.identity):
+    if not _same(first.identity, last.identity):
         return RECREATED
     window = replace(
-        count(first.counters, end.last.counters),
+        count(first.counters, last.counters),
         throttled_correlation_ratio=watched.sampled.correlation.get(path, 0.0),
     )
-    return window if not _limit_changed(path, end.settings, watched) else _without_burst(window)
+    return window if not _limit_changed(path, last.settings, watched) else _without_burst(window)
 
 
-def _demand(path: str, last: CounterReading, watched: _Watched) -> Demand | Missing:
+def _demand(path: str, last: GroupReading, watched: _Watched) -> Demand | Missing:
     if watched.sampled is None:
         return NO_WINDOW
     first = watched.first.get(path)
@@ -247,9 +245,7 @@ def _without_burst(window: CounterWindow) -> CounterWindow:
     return replace(window, burst_periods=_DURING_CHANGE, burst_usec=_DURING_CHANGE)
 
 
-def _observation(
-    watched: _Watched, last: Mapping[str, CounterReading], taken_at: str
-) -> Observation:
+def _observation(watched: _Watched, last: Mapping[str, GroupReading], taken_at: str) -> Observation:
     spans = [
         reading.counters.read_at_usec - watched.first[path].counters.read_at_usec
         for path, reading in last.items()
@@ -265,26 +261,24 @@ def _observation(
     )
 
 
-def _notes(
-    watched: _Watched, alive: Mapping[str, GroupSettings], last: Mapping[str, CounterReading]
-) -> Iterable[str]:
+def _notes(watched: _Watched, last: Mapping[str, GroupReading]) -> Iterable[str]:
     """Yield what a reader of the facts should know about the window."""
     if watched.sampled is None:
         return
     sampled = watched.sampled
-    gone = len(watched.first.keys() - alive.keys())
+    gone = len(watched.first.keys() - last.keys())
     if gone:
         yield f"{_cgroups(gone)} vanished during the window: left out"
     stayed = {
         path: found
-        for path, found in alive.items()
-        if path in watched.first and _same(watched.first[path].identity, last[path].identity)
+        for path, found in last.items()
+        if path in watched.first and _same(watched.first[path].identity, found.identity)
     }
-    remade = len(watched.first.keys() & alive.keys()) - len(stayed)
+    remade = len(watched.first.keys() & last.keys()) - len(stayed)
     if remade:
         yield f"{_cgroups(remade)} made anew during the window: nothing to compare with"
     for path, found in stayed.items():
-        if _limit_changed(path, found, watched):
+        if _limit_changed(path, found.settings, watched):
             yield f"{path}: its CPU limit changed during the window"
     if sampled.late:
         yield (

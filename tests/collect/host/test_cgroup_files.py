@@ -11,6 +11,7 @@ import pytest
 
 from quota_advisor.collect.host.cgroup_files import (
     CounterReading,
+    GroupReading,
     GroupSettings,
     is_realtime,
     parse_cfs_quota,
@@ -18,8 +19,8 @@ from quota_advisor.collect.host.cgroup_files import (
     parse_pressure,
     parse_stat,
     read_counters,
+    read_group,
     read_limit,
-    read_settings,
 )
 from quota_advisor.collect.host.cgroup_tree import CpuHierarchy, find_hierarchy
 from quota_advisor.collect.host.root import HostRoot
@@ -74,10 +75,14 @@ def hierarchy(root: HostRoot) -> CpuHierarchy:
     return found
 
 
-def settings(root: HostRoot, path: str) -> GroupSettings:
-    found = read_settings(root, hierarchy(root), path)
+def whole(root: HostRoot, path: str) -> GroupReading:
+    found = read_group(root, hierarchy(root), path, lambda: 7)
     assert found is not None
     return found
+
+
+def settings(root: HostRoot, path: str) -> GroupSettings:
+    return whole(root, path).settings
 
 
 def counters(root: HostRoot, path: str) -> CounterReading:
@@ -171,7 +176,7 @@ def test_v1_times_are_nanoseconds_everywhere(tmp_path: Path) -> None:
 def test_without_the_controller_counters_are_missing_not_zero(tmp_path: Path) -> None:
     root = v2(tmp_path, "/a", {"cpu.stat": "usage_usec 700\n", "cpu.stat.local": ""})
 
-    reading = counters(root, "/a")
+    reading = whole(root, "/a")
 
     assert reading.counters.usage_usec == 700
     assert isinstance(reading.counters.nr_periods, Missing)
@@ -192,7 +197,7 @@ def test_wrapped_int_counters_are_taken_and_negative_times_are_not() -> None:
 def test_malformed_counters_are_missing_and_a_problem(tmp_path: Path) -> None:
     root = v2(tmp_path, "/a", {"cpu.stat": "usage_usec 7\nnr_periods many\n"})
 
-    reading = counters(root, "/a")
+    reading = whole(root, "/a")
 
     assert isinstance(reading.counters.usage_usec, Missing)
     assert [p.subject for p in reading.problems] == [f"{V2}/a/cpu.stat"]
@@ -211,9 +216,9 @@ def test_pressure_totals() -> None:
 
 
 def test_the_v2_root_is_unlimited_not_missing(tmp_path: Path) -> None:
-    found = settings(v2(tmp_path, "/a", {"cpu.max": "max 100000\n"}), "/")
+    found = whole(v2(tmp_path, "/a", {"cpu.max": "max 100000\n"}), "/")
 
-    assert found.limit == Unlimited()
+    assert found.settings.limit == Unlimited()
     assert found.problems == ()
 
 
@@ -287,9 +292,9 @@ def test_a_child_without_cpu_max_is_unlimited_itself(tmp_path: Path) -> None:
 def test_units_of_every_type_are_read_alike(tmp_path: Path, name: str) -> None:
     root = v2(tmp_path, f"/system.slice/{name}", {"cpu.max": "10000 100000\n"})
 
-    found = settings(root, f"/system.slice/{name}")
+    found = whole(root, f"/system.slice/{name}")
 
-    assert found.limit == Bandwidth(quota_usec=10_000, period_usec=100_000)
+    assert found.settings.limit == Bandwidth(quota_usec=10_000, period_usec=100_000)
     assert found.sources[0].locator == f"{V2}/system.slice/{name}/cpu.max"
     assert found.sources[0].raw == "10000 100000\n"
 
@@ -320,9 +325,9 @@ def test_a_unit_of_ten_percent_on_v1(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["fifty 100000\n", "99\n", "-1 888\n", "\x00\n"])
 def test_a_malformed_limit_is_missing_and_names_file_and_text(tmp_path: Path, text: str) -> None:
-    found = settings(v2(tmp_path, "/a", {"cpu.max": text}), "/a")
+    found = whole(v2(tmp_path, "/a", {"cpu.max": text}), "/a")
 
-    assert isinstance(found.limit, Missing)
+    assert isinstance(found.settings.limit, Missing)
     assert [p.subject for p in found.problems] == [f"{V2}/a/cpu.max"]
     assert repr(text.strip()) in found.problems[0].reason
 
@@ -330,9 +335,9 @@ def test_a_malformed_limit_is_missing_and_names_file_and_text(tmp_path: Path, te
 def test_a_malformed_v1_period_makes_no_limit(tmp_path: Path) -> None:
     files = {"cpu.cfs_quota_us": "50000\n", "cpu.cfs_period_us": "soon\n"}
 
-    found = settings(v1(tmp_path, "/a", files), "/a")
+    found = whole(v1(tmp_path, "/a", files), "/a")
 
-    assert isinstance(found.limit, Missing)
+    assert isinstance(found.settings.limit, Missing)
     assert found.problems[0].subject == f"{V2}/cpu/a/cpu.cfs_period_us"
 
 
@@ -340,9 +345,9 @@ def test_a_file_that_may_not_be_read_is_missing_and_a_problem(tmp_path: Path) ->
     v2(tmp_path, "/a", {"cpu.max": "50000 100000\n", "cpu.stat": "usage_usec 1\n"})
     root = Failing(tmp_path, {"cpu.max": errno.EACCES})
 
-    found = settings(root, "/a")
+    found = whole(root, "/a")
 
-    assert isinstance(found.limit, Missing)
+    assert isinstance(found.settings.limit, Missing)
     assert (found.problems[0].subject, found.problems[0].reason) == (
         f"{V2}/a/cpu.max",
         "permission denied",
@@ -353,7 +358,7 @@ def test_pressure_switched_off_is_no_problem(tmp_path: Path) -> None:
     v2(tmp_path, "/a", {"cpu.stat": "usage_usec 1\n"})
     root = Failing(tmp_path, {"cpu.pressure": errno.EOPNOTSUPP})
 
-    reading = counters(root, "/a")
+    reading = whole(root, "/a")
 
     assert isinstance(reading.counters.pressure_some_usec, Missing)
     assert reading.problems == ()
@@ -362,7 +367,7 @@ def test_pressure_switched_off_is_no_problem(tmp_path: Path) -> None:
 def test_a_huge_file_is_refused(tmp_path: Path) -> None:
     root = v2(tmp_path, "/a", {"cpu.stat": "usage_usec 1\n" * 400_000})
 
-    reading = counters(root, "/a")
+    reading = whole(root, "/a")
 
     assert isinstance(reading.counters.usage_usec, Missing)
     assert "larger than 4 mib" in reading.problems[0].reason.lower()
@@ -373,7 +378,7 @@ def test_a_vanished_cgroup_is_dropped_quietly(tmp_path: Path) -> None:
     found = hierarchy(root)
     shutil.rmtree(tmp_path / "sys/fs/cgroup/a")
 
-    assert read_settings(root, found, "/a") is None
+    assert read_group(root, found, "/a", lambda: 0) is None
     assert read_counters(root, found, "/a", lambda: 0) is None
     assert read_limit(root, found, "/a") is None
 
