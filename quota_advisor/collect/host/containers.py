@@ -6,7 +6,6 @@ costs the name and nothing else.
 
 from __future__ import annotations
 
-import http.client
 import io
 import json
 import os
@@ -158,8 +157,7 @@ class _ContainerNames:
             reply = _get(self._root.socket_path(path), "/containers/json", deadline)
             named = dict(_listed_names(reply, "Id", "Names"))
             self._names |= named
-        # RemoteDisconnected is an HTTPException and an OSError: the engine answered, but badly.
-        except (ValueError, http.client.HTTPException) as error:
+        except ValueError as error:
             self._nonsense(engine, path, error)
         except OSError as error:
             self._why[engine] = describe(error, path)
@@ -173,7 +171,7 @@ class _ContainerNames:
             try:
                 reply = _get(self._root.socket_path(path), target, deadline)
                 self.limits[identifier] = told_limit(reply)
-            except (ValueError, http.client.HTTPException) as error:
+            except ValueError as error:
                 self.limits[identifier] = Missing(reason=f"{path}{target}: {str(error)[:80]}")
             except OSError as error:
                 self.limits[identifier] = Missing(reason=describe(error, path))
@@ -243,14 +241,19 @@ def _get(socket_path: str, target: str, deadline: float) -> Any:
 
     Raises:
         OSError: No connection, or no full answer in time.
-        ValueError: Not JSON, or too much of it.
-        http.client.HTTPException: Not HTTP.
+        ValueError: Not HTTP, not JSON, or too much of it.
     """
+    import http.client  # noqa: PLC0415 - a tenth of the start, and most hosts have no such socket
+
     with closing(_connect(socket_path)) as connection:
         connection.sendall(f"GET {target} HTTP/1.0\r\nHost: localhost\r\n\r\n".encode())
         data = _read_all(connection, deadline)
     response = http.client.HTTPResponse(_Buffer(data))  # type: ignore[arg-type]
-    response.begin()
+    try:
+        response.begin()
+    # RemoteDisconnected is an HTTPException and an OSError: the engine answered, but badly.
+    except http.client.HTTPException as error:
+        raise ValueError(str(error) or type(error).__name__) from error
     if response.status != http.client.OK:
         raise ValueError(f"HTTP status {response.status}")
     return _json(response.read().decode("utf-8", "replace"))
