@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 import quota_advisor
@@ -19,11 +20,14 @@ def snapshot_text(facts: HostFacts) -> str:
     return dump_snapshot(printable_facts(without_secrets(facts)), quota_advisor.__version__)
 
 
-def judge_snapshot(file: Path | str, *, rulebook: Rulebook | None = None) -> Report:
+def judge_snapshot(
+    file: Path | str, *, units: Collection[str] = (), rulebook: Rulebook | None = None
+) -> Report:
     """Judge a snapshot that ``audit host --save`` wrote, here or on another machine.
 
     Args:
         file: The snapshot.
+        units: Names of units, containers or cgroups to size even if they never had a quota.
         rulebook: The rules to run; None for all, with the nearest configuration file.
 
     Raises:
@@ -31,4 +35,4 @@ def judge_snapshot(file: Path | str, *, rulebook: Rulebook | None = None) -> Rep
         SnapshotError: The file cannot be read, is no snapshot, or is of another version.
     """
     rulebook = rulebook or load_rulebook()
-    return judge(load_snapshot(Path(file)), rulebook, "audit snapshot")
+    return judge(load_snapshot(Path(file)), rulebook, "audit snapshot", units)

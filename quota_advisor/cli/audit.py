@@ -17,6 +17,15 @@ from quota_advisor.files.writing import write_file
 MAX_WINDOW_SEC = 86_400
 
 
+_units = click.option(
+    "--unit",
+    "units",
+    multiple=True,
+    metavar="NAME",
+    help="Size this unit, container or cgroup even if it never had a quota. Repeatable.",
+)
+
+
 @click.group("audit")
 def command() -> None:
     """Find the CPU quotas that hurt on a host, and say what they should be."""
@@ -44,13 +53,7 @@ def command() -> None:
     type=click.IntRange(1, 1_000_000),
     help="Number of samples of CPU use in the window.  [default: one in 100 ms]",
 )
-@click.option(
-    "--unit",
-    "units",
-    multiple=True,
-    metavar="NAME",
-    help="Size this unit, container or cgroup even if it never had a quota. May be repeated.",
-)
+@_units
 @click.option("--user", is_flag=True, help="Ask the calling user's own systemd too.")
 @click.option(
     "--dbus",
@@ -109,14 +112,15 @@ def host(  # noqa: PLR0913 - one parameter an option
 
 @command.command("snapshot")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@_units
 @output_options
-def snapshot(*, output: Output, file: Path) -> int:
+def snapshot(*, output: Output, file: Path, units: tuple[str, ...]) -> int:
     """Judge a snapshot that audit host --save wrote, here or on another machine."""
     from quota_advisor.audit.snapshot import judge_snapshot  # noqa: PLC0415 - as above
 
     check_outputs(output)
     rulebook = load_rules(output)
-    report = judge_snapshot(file, rulebook=rulebook)
+    report = judge_snapshot(file, units=units, rulebook=rulebook)
     show(report, output)
     return exit_code(report, output, rulebook.config)
 

@@ -111,14 +111,20 @@ class Counters(_Frozen):
 
 
 class Demand(_Frozen):
-    """CPU use at the scale of one sampling window."""
+    """CPU use at the scale of one sampling window.
+
+    ``p95_cores`` is over the active windows. ``burst_cores`` is the most that a period may have to
+    hold: the work of a short burst may fall into two windows.
+    """
 
     interval_usec: int
     windows: int
+    active_windows: Count
     censored_windows: int
     mean_cores: float
     p95_cores: float
     max_cores: float
+    burst_cores: float | Missing
 
 
 class Quota(_Frozen):
@@ -588,10 +594,12 @@ def _demand(demand: DemandFacts | MissingFact) -> Demand | Missing:
     return Demand(
         interval_usec=demand.interval_usec,
         windows=demand.windows,
+        active_windows=_or_missing(demand.active_windows),
         censored_windows=demand.censored_windows,
         mean_cores=demand.mean_cores,
         p95_cores=demand.p95_cores,
         max_cores=demand.max_cores,
+        burst_cores=_or_missing(demand.burst_cores),
     )
 
 

@@ -39,7 +39,8 @@ def render(report: Report, view: View) -> str:
     findings = [finding for group in groups[:listed] for finding in group]
     if findings:
         blocks.append("## Findings")
-        blocks.append("\n".join(line for f in findings for line in _item(f, view, common)))
+        said: dict[str, str] = {}
+        blocks.append("\n".join(line for f in findings for line in _item(f, view, common, said)))
         blocks.append(more_findings(groups[listed:]))
     blocks.append(summary(report))
     return "\n\n".join(block for block in blocks if block) + "\n"
@@ -58,7 +59,15 @@ def _table(host: Host, report: Report, view: View) -> str:
     return "\n\n".join([text, *more_workloads(left_out)])
 
 
-def _item(finding: Finding, view: View, common: str) -> Iterator[str]:
+def _item(finding: Finding, view: View, common: str, said: dict[str, str]) -> Iterator[str]:
+    """Yield the lines of a finding.
+
+    Args:
+        finding: The finding.
+        view: How it is shown.
+        common: What is said of other causes for all findings at once.
+        said: What was advised so far, each text with the subject that it was advised for.
+    """
     name, message = _escape(finding.subject.name), _escape(finding.message)
     yield f"- **{finding.severity}** `{finding.rule}` — **{name}**: {message}"
     if finding.location is not None:
@@ -66,14 +75,17 @@ def _item(finding: Finding, view: View, common: str) -> Iterator[str]:
         yield f"  - at `{printable(place.file)}:{place.line}:{place.column}`"
     if view.verbose:
         for part in finding.parts:
-            said = f"{_escape(part.subject.name)}: {_escape(part.message)}"
-            yield f"  - **{part.severity}** `{part.rule}` — {said}"
+            words = f"{_escape(part.subject.name)}: {_escape(part.message)}"
+            yield f"  - **{part.severity}** `{part.rule}` — {words}"
     else:
         yield from (f"  - {_escape(line)}" for line in supporting(finding))
     if finding.ruled_out and not common:
         yield f"  - {_escape(causes_text(finding.ruled_out))}"
     if finding.recommendation is not None:
-        yield f"  - do: {_escape(' '.join(finding.recommendation.summary.split()))}"
+        text = " ".join(finding.recommendation.summary.split())
+        before = said.setdefault(text, finding.subject.name)
+        shown = text if before == finding.subject.name else f"as for {before}"
+        yield f"  - do: {_escape(shown)}"
         formula = formula_of(finding.recommendation)
         if formula:
             yield f"  - from: {_escape(formula)}"

@@ -31,6 +31,9 @@ from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Skip, Verdicts, check
 from quota_advisor.units import format_ratio, format_usec
 
+NEARLY_ALL = 0.9995
+"""From here on :func:`format_ratio` says only that it is not all."""
+
 _STALLED = "share of wall time stalled by the quota, at least (95 % certain)"
 _HELD_BACK = "share of wall time held back by an ancestor, at least (95 % certain)"
 
@@ -93,10 +96,9 @@ def throttled_time(advised: AdvisedWorkload, rule: Rule) -> Verdicts:
     if severity is None:
         return
     source = pressure_source if stall.is_measured else counter_source
-    at_most = "" if stall.is_measured else "at most "
     yield Hit(
         message=_stall_message(stall, window),
-        brief=f"stood still {at_most}{format_ratio(stall.ratio)} of the time",
+        brief=f"stood still {_share(stall)} of the time",
         severity=severity,
         location=quota_location(workload),
         evidence=(
@@ -139,14 +141,13 @@ def throttled_by_ancestor(workload: Workload, rule: Rule) -> Verdicts:
     severity = degree(bound, warning_ratio, error_ratio)
     if severity is None:
         return
-    at_most = "" if stall.is_measured else "at most "
     yield Hit(
         message=(
-            f"held back by {culprit.path} for {at_most}{format_ratio(stall.ratio)} of the time:"
+            f"held back by {culprit.path} for {_share(stall)} of the time:"
             f" its limit of {culprit.limit.text} was spent in {format_ratio(found.ratio)} of its"
             f" periods {over(window)}; the workload's own counters do not show it"
         ),
-        brief=f"{workload.name} held back {at_most}{format_ratio(stall.ratio)} of the time",
+        brief=f"{workload.name} held back {_share(stall)} of the time",
         cause=culprit.path,
         severity=severity,
         evidence=(
@@ -184,6 +185,14 @@ def health_hides_throttling(workload: Workload, rule: Rule) -> Verdicts:
             Evidence(label="Restart", value=workload.restart),
         ),
     )
+
+
+def _share(stall: Stall) -> str:
+    """Return the share of time that was lost, or the most that it can have been."""
+    if stall.is_measured:
+        return format_ratio(stall.ratio)
+    # A bound that excludes nothing.
+    return f"at most {format_ratio(stall.ratio)}" if stall.ratio < NEARLY_ALL else "possibly all"
 
 
 def _stall_message(stall: Stall, window: CounterWindow) -> str:
