@@ -15,7 +15,6 @@ _INT_SPAN = 1 << 32
 """The kernel's int counters wrap within this."""
 _NO_ENGINE = Missing(reason="no engine was asked for the limit")
 _NOT_LOOKED_FOR = Missing(reason="not looked for")
-_SAME_GROUP = Missing(reason="there was no other group of this name in the window")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,6 +181,19 @@ class Demand:
         return self.burst_cores if isinstance(self.burst_cores, float) else self.max_cores
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndedLife:
+    """A cgroup that ended while it was watched, as it was last read.
+
+    Attributes:
+        periods: Periods from its creation on in which it was active.
+        throttled_periods: Those of them that ended throttled.
+    """
+
+    periods: int
+    throttled_periods: int
+
+
 class Engine(StrEnum):
     """What made a container."""
 
@@ -229,7 +241,7 @@ class CgroupFacts:
         window: Difference of two readings, or why there is none.
         demand: Demand over the window, or why there is none.
         container: The container that the group belongs to, if its name shows one.
-        earlier: Last counters of the group of this name whose place it took in the window.
+        ended_lives: Groups of this name that ended in the window, oldest first: a unit's restarts.
         sources: Files read, with their text; see :meth:`source`.
     """
 
@@ -248,7 +260,7 @@ class CgroupFacts:
     container: Container | None
     sources: tuple[Source, ...]
     realtime_threads: int | Missing = _NOT_LOOKED_FOR
-    earlier: CpuCounters | Missing = _SAME_GROUP
+    ended_lives: tuple[EndedLife, ...] = ()
 
     def source(self, file_name: str) -> Source | None:
         """Return where ``file_name`` (for example ``cpu.max``) was read, if it was."""

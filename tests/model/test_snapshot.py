@@ -67,7 +67,7 @@ LATER = frozenset(
         "cfs_bandwidth",
         "cpu_controller",
         "disabled_controllers",
-        "earlier",
+        "ended_lives",
         "fair_server",
         "main_pid",
         "main_process_group",

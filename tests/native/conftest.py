@@ -88,11 +88,25 @@ class Sandbox:
         stat = Path(join(self.hierarchy.cpu, limited), "cpu.stat")
         wait_until(lambda: counter(stat, "nr_throttled") > 0, f"{limited} is never throttled")
 
+    def wait_for_periods(self, path: str, number: int) -> None:
+        """Wait until a limited group was active in so many periods."""
+        stat = Path(join(self.hierarchy.cpu, path), "cpu.stat")
+        wait_until(lambda: counter(stat, "nr_periods") >= number, f"{path} does not run")
+
     def clean(self) -> None:
+        self.remove(self._made)
+
+    def end(self, path: str) -> None:
+        """Kill what was started and remove a group, as the end of a unit does."""
+        ended = [Path(join(root, path)) for root in self.roots]
+        self.remove(ended)
+        self._made = [directory for directory in self._made if directory not in ended]
+
+    def remove(self, directories: list[Path]) -> None:
         for process in self._started:
             process.kill()
             process.wait()
-        for directory in reversed(self._made):
+        for directory in reversed(directories):
             # The kernel lets go of a dead process a moment after its parent hears of it.
             wait_until(functools.partial(gone, directory), f"{directory} cannot be removed")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from pathlib import Path
@@ -122,3 +123,32 @@ def test_totals_are_had_at_once(sandbox: Any) -> None:
     assert isinstance(facts.demand, Missing)
     assert isinstance(facts.window, CounterWindow)
     assert facts.window.throttled_usec == 0
+
+
+def test_each_life_that_ends_in_the_window_is_counted(sandbox: Any) -> None:
+    sandbox.hand_down(sandbox.name)
+    unit = f"{sandbox.name}/unit"
+
+    def live() -> None:
+        sandbox.group(unit)
+        sandbox.limit(unit, 20_000)
+        sandbox.burn(unit, 1)
+        # Several samples long, however late they are.
+        sandbox.wait_for_periods(unit, 8)
+
+    naps = itertools.count()
+
+    def nap(seconds: float) -> None:
+        if next(naps) in (10, 30):
+            sandbox.end(unit)
+            live()
+        time.sleep(seconds)
+
+    live()
+    observed = watch(8.0, Clock(sleep=nap))
+
+    group = next(group for group in observed.cgroups if group.path == unit)
+    assert len(group.ended_lives) == 2
+    for life in group.ended_lives:
+        assert 0 < life.throttled_periods <= life.periods
+    assert isinstance(group.window, Missing)

@@ -24,6 +24,7 @@ from quota_advisor.model.cgroup import (
     CounterWindow,
     CpuCounters,
     Demand,
+    EndedLife,
     Engine,
 )
 from quota_advisor.model.host import HostFacts, Observation
@@ -137,6 +138,11 @@ class TotalsCase(_Short):
     throttled_usec: Number = NOT_GIVEN
 
 
+class EndedLifeCase(_Short):
+    periods: int
+    throttled_periods: int
+
+
 class DemandCase(_Short):
     windows: int = 100
     interval_usec: int = 100_000
@@ -175,13 +181,13 @@ class CgroupCase(_Short):
     threads: Number = 0
     realtime_threads: Number = NOT_GIVEN
     commands: tuple[str, ...] = ()
-    earlier: TotalsCase | Missing = NOT_GIVEN
+    ended_lives: tuple[EndedLifeCase, ...] = ()
     window: WindowCase | Missing = NOT_GIVEN
     totals: TotalsCase = TotalsCase()
     demand: DemandCase | Missing = NOT_GIVEN
     container: ContainerCase | None = None
 
-    @pydantic.field_validator("limit", "window", "demand", "earlier", mode="before")
+    @pydantic.field_validator("limit", "window", "demand", mode="before")
     @classmethod
     def _maybe(cls, value: object) -> object:
         return _missing(value) if isinstance(value, dict) and "missing" in value else value
@@ -332,7 +338,7 @@ def _cgroup(path: str, case: CgroupCase) -> CgroupFacts:
         demand=_demand(case.demand),
         container=_container(case.container),
         realtime_threads=case.realtime_threads,
-        earlier=case.earlier if isinstance(case.earlier, Missing) else _totals(case.earlier),
+        ended_lives=tuple(EndedLife(**life.model_dump()) for life in case.ended_lives),
         sources=tuple(_cgroup_sources(path, case)),
     )
 

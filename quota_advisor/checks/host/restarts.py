@@ -7,22 +7,13 @@ from quota_advisor.checks.host.evidence import counter_source, limit_source
 from quota_advisor.derive.bounds import lower_bound_ratio
 from quota_advisor.derive.host.running_quota import quota_location
 from quota_advisor.derive.host.throttling import binding_limit
-from quota_advisor.model.cgroup import Basis, CounterWindow, CpuCounters
+from quota_advisor.model.cgroup import Basis, CgroupFacts, CounterWindow, EndedLife
 from quota_advisor.model.finding import Evidence
 from quota_advisor.model.limit import Missing
 from quota_advisor.model.workload import Workload
-from quota_advisor.records import NamedTuple
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Skip, Verdicts, check
 from quota_advisor.units import format_ratio
-
-
-class _Life(NamedTuple):
-    """Periods of one cgroup from its creation to its last reading."""
-
-    periods: int
-    throttled: int
-    text: str
 
 
 @check(Workload)
@@ -31,21 +22,23 @@ def throttled_across_restarts(workload: Workload, rule: Rule) -> Verdicts:
     restarts = 0 if workload.unit is None else workload.unit.restarts
     if isinstance(restarts, Missing) or not restarts or _outlives_restarts(workload):
         return
-    limit = binding_limit(workload)
-    if limit is None:
-        if isinstance(workload.cgroup, Missing):
-            yield Skip(f"restarted {_times(restarts)} in the window, and not running at its end")
+    limit, group = binding_limit(workload), workload.cgroup
+    if isinstance(group, Missing):
+        yield Skip(f"restarted {_times(restarts)} in the window, and not running at its end")
         return
-    lives = tuple(_lives(workload))
-    periods, throttled = sum(life.periods for life in lives), sum(life.throttled for life in lives)
+    if limit is None:
+        return
+    lives = _lives(group)
+    periods = sum(life.periods for life in lives)
+    throttled = sum(life.throttled_periods for life in lives)
     error_ratio, warning_ratio = rule.option("error_ratio"), rule.option("warning_ratio")
     bound = lower_bound_ratio(throttled, periods)
     severity = degree(bound, warning_ratio, error_ratio)
     if severity is None:
         return
-    told = " and ".join(life.text for life in lives)
-    unread = restarts + 1 - len(lives)
-    lost = f"; {unread} more lives were not read" if unread else ""
+    unread = max(restarts + 1 - len(lives), 0)
+    told = f"{throttled} of {periods} periods of {_lives_text(len(lives))}"
+    lost = f"; {unread} more ended unread" if unread else ""
     yield Hit(
         message=(
             f"restarted {_times(restarts)} in the window, and throttled in {told}:"
@@ -74,22 +67,18 @@ def _outlives_restarts(workload: Workload) -> bool:
     return isinstance(window, CounterWindow) and window.basis is Basis.WINDOW
 
 
-def _lives(workload: Workload) -> list[_Life]:
-    """Return what was read of the present life, and of the one that the window began in."""
-    if isinstance(workload.cgroup, Missing):
-        return []
-    group = workload.cgroup
-    found = [_life(group.totals, "its present life")]
-    if isinstance(group.earlier, CpuCounters):
-        found.append(_life(group.earlier, "the one in which the window began"))
-    return [life for life in found if life is not None]
+def _lives(group: CgroupFacts) -> list[EndedLife]:
+    """Return the lives of which something was read, the present one last."""
+    totals = group.totals.since_creation
+    found = [life for life in group.ended_lives if life.periods > 0]
+    if isinstance(totals.periods, int) and isinstance(totals.throttled_periods, int):
+        present = EndedLife(periods=totals.periods, throttled_periods=totals.throttled_periods)
+        found += [present] if present.periods > 0 else []
+    return found
 
 
-def _life(counters: CpuCounters, name: str) -> _Life | None:
-    periods, throttled = counters.nr_periods, counters.nr_throttled
-    if isinstance(periods, Missing) or isinstance(throttled, Missing) or periods <= 0:
-        return None
-    return _Life(periods, throttled, f"{throttled} of {periods} periods of {name}")
+def _lives_text(number: int) -> str:
+    return "its present life" if number == 1 else f"its {number} lives"
 
 
 def _times(number: int) -> str:

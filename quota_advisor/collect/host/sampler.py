@@ -26,7 +26,7 @@ from quota_advisor.collect.host.demand import (
     trace,
 )
 from quota_advisor.collect.host.root import HostRoot
-from quota_advisor.model.cgroup import Demand
+from quota_advisor.model.cgroup import Demand, EndedLife
 from quota_advisor.model.limit import Bandwidth, Missing
 from quota_advisor.records import dataclass
 
@@ -91,6 +91,7 @@ class Sampled:
         samples: Times that all cgroups were read.
         late: Sampling windows that became longer than twice the interval, and are left out.
         unopened: Number of cgroups left out because no more files can be open.
+        ended: Limited groups of each name that ended meanwhile, oldest first.
     """
 
     demand: Mapping[str, Demand | Missing]
@@ -98,6 +99,7 @@ class Sampled:
     samples: int
     late: int
     unopened: int
+    ended: Mapping[str, tuple[EndedLife, ...]]
 
 
 class Sampler:
@@ -127,6 +129,8 @@ class Sampler:
         self._open: list[_OpenFiles] = []
         self._missing: dict[str, Missing] = {}
         self._unopened = 0
+        self._ended: dict[str, list[EndedLife]] = {}
+        self._awaited: set[str] = set()
 
     def __enter__(self) -> Self:
         try:
@@ -158,6 +162,7 @@ class Sampler:
             samples=samples,
             late=late,
             unopened=self._unopened,
+            ended={path: tuple(lives) for path, lives in self._ended.items()},
         )
 
     def _sample(self, schedule: Schedule, on_progress: Progress | None) -> tuple[int, int]:
@@ -179,6 +184,8 @@ class Sampler:
 
     def sweep(self) -> None:
         """Read every open cgroup once; those that are gone are closed."""
+        if self._awaited:
+            self._reopen()
         clock = self._clock.monotonic_nsec
         lost = False
         for group in self._open:
@@ -216,10 +223,22 @@ class Sampler:
         return found
 
     def _drop_lost(self) -> None:
-        for group in self._open:
-            if group.lost:
+        for path, group in self._groups.items():
+            if group.lost and group.files:
                 group.close()
+                if group.own:
+                    self._ended.setdefault(path, []).append(group.life)
+                    self._awaited.add(path)
         self._open = [group for group in self._open if not group.lost]
+
+    def _reopen(self) -> None:
+        """Look for limited groups that came back: a unit that restarts has a new one each time."""
+        for path in sorted(self._awaited):
+            chain = self._chain(path)
+            files = self._files(path, own=True, above=bool(chain.keys() - {path}))
+            if isinstance(files, dict) and self._open_group(path, files, own=True):
+                self._awaited.remove(path)
+                self._open.append(self._groups[path])
 
     def _wait(self, start: int, tick: int, schedule: Schedule) -> bool:
         """Sleep until a tick; return False when it is so late that the next one should do.
@@ -272,7 +291,8 @@ class Sampler:
             files["local"] = f"{group}/cpu.stat.local"
         return files
 
-    def _open_group(self, path: str, files: dict[str, str], *, own: bool) -> None:
+    def _open_group(self, path: str, files: dict[str, str], *, own: bool) -> bool:
+        """Take a cgroup among those that are sampled; say whether it could be."""
         group = (_FilesV1 if self._hierarchy.version == 1 else _FilesV2)(own=own)
         try:
             for role, name in files.items():
@@ -281,8 +301,9 @@ class Sampler:
         except (OSError, ValueError) as error:
             group.close()
             self._missing[path] = Missing(reason=f"{files['usage']}: {_why(error)}")
-        else:
-            self._groups[path] = group
+            return False
+        self._groups[path] = group
+        return True
 
 
 _Reading = tuple[int, int, int, int]
@@ -345,6 +366,12 @@ class _OpenFiles:
             ValueError: A file holds something else.
         """
         raise NotImplementedError
+
+    @property
+    def life(self) -> EndedLife:
+        """What its limit did from its creation to the last reading."""
+        _, _, periods, throttled = self._last
+        return EndedLife(periods=periods, throttled_periods=throttled)
 
     def close(self) -> None:
         """Close the files; they may be closed already."""

@@ -188,16 +188,9 @@ def _facts(tree: CgroupTree, path: str, end: _AtEnd, watched: _Watched) -> Cgrou
         demand=_demand(path, last, watched),
         container=end.container,
         realtime_threads=settings.realtime_threads,
-        earlier=_earlier(path, last, watched),
+        ended_lives=() if watched.sampled is None else watched.sampled.ended.get(path, ()),
         sources=last.sources,
     )
-
-
-def _earlier(path: str, last: GroupReading, watched: _Watched) -> CpuCounters | Missing:
-    first = watched.first.get(path)
-    if first is None or _same(first.identity, last.identity):
-        return Missing(reason="there was no other group of this name in the window")
-    return first.counters
 
 
 def _window(path: str, last: GroupReading, watched: _Watched) -> CounterWindow | Missing:

@@ -477,14 +477,12 @@ def test_a_recreated_cgroup_has_no_window(machine: Machine) -> None:
     assert "recreated during the window" in group.window.reason
     assert isinstance(group.demand, Missing)
     assert group.totals.usage_usec == 5
-    assert isinstance(group.earlier, CpuCounters)
-    assert group.earlier.usage_usec == 900
 
 
-def test_a_cgroup_that_lasts_has_no_earlier_one(machine: Machine) -> None:
+def test_a_cgroup_that_lasts_has_no_ended_lives(machine: Machine) -> None:
     machine.stat("a.service", 900)
 
-    assert isinstance(group_of(machine.observe(), "/a.service").earlier, Missing)
+    assert group_of(machine.observe(), "/a.service").ended_lives == ()
 
 
 def test_a_recreated_cgroup_is_noted_as_such_and_not_as_a_changed_limit(machine: Machine) -> None:
