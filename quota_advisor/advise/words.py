@@ -188,6 +188,12 @@ def to_persist(workload: Workload) -> Recommendation:
     return Recommendation(summary=text)
 
 
+def to_write_again(workload: Workload, told: Bandwidth) -> Recommendation | None:
+    """Return what gives a container the limit back that its engine says it has; None for none."""
+    command = _command(knob_of(workload), told.cores, told.period_usec)
+    return Recommendation(summary=f"{command} writes it again") if command else None
+
+
 def _to_keep(knob: Knob, live: Bandwidth) -> str:
     """Return how to make a limit last that is only live."""
     text = setting(knob, live.cores, live.period_usec)

@@ -1,4 +1,7 @@
-"""The guest's tests, each with its result here, from one boot with cgroup v2 and one with v1."""
+"""The guest's tests, each with its result here, from one boot with cgroup v2 and one with v1.
+
+A third, short one has no cpu controller at all.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +29,10 @@ MODES = {
     "v1": "systemd.unified_cgroup_hierarchy=0 systemd.legacy_systemd_cgroup_controller=1",
 }
 """Hierarchies, and what to tell the guest's kernel and systemd to get them."""
+
+NO_CONTROLLER = "no-controller"
+ON_DEMAND = {NO_CONTROLLER: "cgroup_disable=cpu"}
+"""Boots for a few tests alone, after the others."""
 
 MACHINE_MIB = 1400
 """Memory of a virtual machine, with what its emulator needs beside it."""
@@ -106,7 +113,8 @@ class Lab:
         """Boot, or wait for what was booted beside another; the lab itself sees to the end."""
         if not self._project_is_ready:
             return Boot(self._preparation, "the project could not be laid out for the guest")
-        for name in self._modes if has_room_for(len(self._modes)) else [mode]:
+        together = mode in self._modes and has_room_for(len(self._modes))
+        for name in self._modes if together else [mode]:
             if name not in self._machines:
                 self._machines[name] = self._start(name)
         code = self._machines[mode].wait()
@@ -129,10 +137,12 @@ class Lab:
             return subprocess.run(command, check=False, stdout=out, stderr=out).returncode == 0
 
     def _start(self, mode: str) -> subprocess.Popen[bytes]:
-        surroundings = {"LAB_RESULT": str(self._directory / mode), "LAB_APPEND": MODES[mode]}
+        append = (MODES | ON_DEMAND)[mode]
+        surroundings = {"LAB_RESULT": str(self._directory / mode), "LAB_APPEND": append}
+        command = f"sh run-tests {mode}" + (f" -k {mode.replace('-', '_')}" * (mode in ON_DEMAND))
         with self._console(mode).open("wb") as console:
             return subprocess.Popen(
-                [LAB / "lab", "run", self._directory / "project", f"sh run-tests {mode}"],
+                [LAB / "lab", "run", self._directory / "project", command],
                 stdout=console,
                 stderr=console,
                 env={**os.environ, **surroundings},
@@ -207,6 +217,16 @@ def test_in_the_guest(boot: Boot, test: GuestTest) -> None:
     skipped = [skip for case in cases for skip in case.iter("skipped")]
     if len(skipped) == len(cases):
         pytest.skip(f"in the guest: {skipped[0].get('message')}")
+
+
+def test_without_the_cpu_controller(lab: Lab) -> None:
+    boot = lab.boot(NO_CONTROLLER)
+    boot.must_have_ended()
+    assert boot.cases, boot.end_of_console()
+    for case in boot.cases:
+        assert NO_CONTROLLER.replace("-", "_") in case.get("name", "")
+        assert not list(case.iter("skipped")), boot.end_of_console()
+        assert list(failures(case)) == []
 
 
 def failures(case: ET.Element) -> Iterator[str]:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
-
+from quota_advisor.advise.words import to_write_again
 from quota_advisor.checks.evidence import limit_evidence
 from quota_advisor.checks.host.evidence import limit_source
-from quota_advisor.model.cgroup import Engine
-from quota_advisor.model.finding import Recommendation
 from quota_advisor.model.limit import Bandwidth, Missing
 from quota_advisor.model.workload import Workload
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Verdicts, check
-
-_UPDATES = {Engine.DOCKER: "docker", Engine.PODMAN: "podman"}
 
 
 @check(Workload)
@@ -35,7 +30,6 @@ def container_limit_lost(workload: Workload, rule: Rule) -> Verdicts:
         else "none: something took it away"
     )
     engine = group.container.engine
-    name = shlex.quote(workload.name)
     yield Hit(
         message=(
             f"{engine} says that its limit is {told.text}, and its cgroup has {seen}"
@@ -49,9 +43,5 @@ def container_limit_lost(workload: Workload, rule: Rule) -> Verdicts:
                 else []
             ),
         ),
-        recommendation=Recommendation(
-            summary=f"{_UPDATES[engine]} update --cpus={told.cores:g} {name} writes it again"
-        )
-        if engine in _UPDATES
-        else None,
+        recommendation=to_write_again(workload, told),
     )

@@ -129,6 +129,6 @@ def test_a_period_of_200_ms_is_somebodys_and_a_reload_takes_it_back(
 
 
 @without_controller
-def test_a_controller_disabled_at_boot_is_the_cause(seen: Audit) -> None:
+def test_no_controller_at_all_is_named_as_the_cause(seen: Audit) -> None:
     found = seen.about("seen-period.service")["quota-not-enforced"]
     assert "cgroup_disable=cpu" in found["message"]
