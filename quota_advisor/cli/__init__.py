@@ -6,7 +6,6 @@ Exit codes: 0 nothing at or above ``--fail-on``; 1 findings; 2 usage or configur
 
 from __future__ import annotations
 
-import gc
 import importlib
 import sys
 from contextlib import suppress
@@ -71,9 +70,6 @@ def cli() -> None:
 
 def main() -> NoReturn:
     """Run the command line and end the process with its exit code."""
-    # A command lives for seconds and makes next to no cycles; the collector would walk every
-    # imported object a dozen times before the first file is read.
-    gc.disable()
     leave(run(sys.argv[1:]))
 
 

@@ -89,12 +89,14 @@ def _no_collector() -> Iterator[None]:
 
     What is there afterwards lives until the program ends, so that it is not walked then either.
     """
+    was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         gc.freeze()
-        gc.enable()
+        if was_enabled:
+            gc.enable()
 
 
 def _cut(files: Sequence[InputFile], outcome: Outcome) -> Iterator[Chunk]:
