@@ -16,19 +16,20 @@ from typing import Any
 
 import click
 import pydantic
+from typing_extensions import is_typeddict
 
 from quota_advisor.cli import cli
 from quota_advisor.model.snapshot import Snapshot
 from quota_advisor.probe.profile import ProfileFile
-from quota_advisor.render.json_v2 import ReportV2
+from quota_advisor.render import report_v2
 from quota_advisor.render.rules_v1 import RulesV1
 from quota_advisor.rulebook.catalogue import COMPILED, compiled_rulebook, load_catalog
 from quota_advisor.rulebook.settings_file import ConfigFile
 from tools.rule_pages import rule_index, rule_page
 
 TOP = Path(__file__).resolve().parent.parent
-SCHEMAS: dict[str, type[pydantic.BaseModel]] = {
-    "report-v2": ReportV2,
+SCHEMAS: dict[str, Any] = {
+    "report-v2": report_v2.ReportV2,
     "rules-v1": RulesV1,
     "snapshot-v1": Snapshot,
     "config": ConfigFile,
@@ -63,8 +64,12 @@ def generated() -> Iterator[tuple[Path, str]]:
     for rule in rules.values():
         yield TOP / "docs" / "rules" / f"{rule.id}.md", rule_page(rule)
     yield TOP / "docs" / "rules" / "README.md", rule_index(list(rules.values()))
+    for shape in vars(report_v2).values():
+        if is_typeddict(shape):
+            # What is written has these members and no others.
+            pydantic.with_config(pydantic.ConfigDict(extra="forbid"))(shape)
     for name, model in SCHEMAS.items():
-        schema: dict[str, Any] = model.model_json_schema(mode=_mode(name))
+        schema = pydantic.TypeAdapter(model).json_schema(mode=_mode(name))
         schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
         text = json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
         yield TOP / "docs" / "schema" / f"{name}.json", text

@@ -7,7 +7,6 @@ lines.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +14,7 @@ import quota_advisor
 from quota_advisor.model.finding import Confidence, Finding, Fix, Severity, SuppressedFinding
 from quota_advisor.model.report import Report, Results
 from quota_advisor.model.source import Location, Span
+from quota_advisor.render.encode import Members, encoded
 from quota_advisor.render.parts import supporting
 from quota_advisor.render.places import relative, uri
 from quota_advisor.render.view import View
@@ -29,27 +29,21 @@ _PRECISIONS = {Confidence.HIGH: "high", Confidence.MEDIUM: "medium", Confidence.
 _ROOT = "%SRCROOT%"
 
 
-def render(report: Report, view: View) -> str:
-    """Return the report as SARIF."""
+def render(report: Report, view: View) -> Iterator[str]:
+    """Yield the report as SARIF."""
     catalog = load_catalog()
     rules = list(catalog.values())
-    log = {
-        "$schema": SCHEMA,
-        "version": "2.1.0",
-        "runs": [
-            {
-                "tool": {"driver": _driver(rules)},
-                "automationDetails": {"id": f"quota-advisor {report.command}/"},
-                "columnKind": "unicodeCodePoints",
-                "originalUriBaseIds": {
-                    _ROOT: {"description": {"text": "The top of the repository."}}
-                },
-                "invocations": [_invocation(report)],
-                "results": list(_results(report.results, list(catalog), view)),
-            }
-        ],
-    }
-    return json.dumps(log, indent=2, ensure_ascii=False) + "\n"
+    run = Members(
+        tool={"driver": _driver(rules)},
+        automationDetails={"id": f"quota-advisor {report.command}/"},
+        columnKind="unicodeCodePoints",
+        originalUriBaseIds={_ROOT: {"description": {"text": "The top of the repository."}}},
+        invocations=[_invocation(report)],
+        results=_results(report.results, list(catalog), view),
+    )
+    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": iter([run])}
+    yield from encoded(Members(log))
+    yield "\n"
 
 
 def _driver(rules: Sequence[Rule]) -> dict[str, Any]:
