@@ -8,10 +8,11 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from threading import local
+from typing import Any
 
 import quota_advisor
 from quota_advisor.documents.kubernetes.keys import OPEN_KEYS, STRONG_KEYS, WEAK_KEYS
@@ -54,7 +55,8 @@ _WORDS = (
     *((word, _ASK) for word in TEMPLATE_WORDS),
 )
 
-_decode = json.JSONDecoder().raw_decode
+LITTLE_BYTES = 200_000
+"""Less than this is decoded sooner than a faster decoder is imported."""
 
 
 class NativeReader:
@@ -74,6 +76,8 @@ class NativeReader:
         self._reader = ctypes.c_void_p(library.quota_manifest_new())
         if not self._reader:
             raise MemoryError
+        self._decode: Callable[[bytes], Any] = json.loads
+        self._decoded = 0
         for key in STRONG_KEYS | WEAK_KEYS | OPEN_KEYS:
             marks = sum(mark for mark, keys in _MARKS if key in keys)
             if library.quota_manifest_key(self._reader, key.encode(), marks):
@@ -109,8 +113,13 @@ class NativeReader:
     def _answer(self, size: int) -> list[tuple[int, int, int, Node]] | None:
         if size < 0:
             return None
-        text = ctypes.string_at(self._text(self._reader), size).decode()
-        found: list[tuple[int, int, int, Node]] = _decode(text)[0]
+        self._decoded += size
+        if self._decoded > LITTLE_BYTES and self._decode is json.loads:
+            import orjson  # noqa: PLC0415
+
+            self._decode = orjson.loads
+        text = ctypes.string_at(self._text(self._reader), size)
+        found: list[tuple[int, int, int, Node]] = self._decode(text)
         return found
 
 
