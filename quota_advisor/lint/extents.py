@@ -86,7 +86,9 @@ def complete(results: Results, files: Iterable[InputFile]) -> None:
     if not wanted:
         return
     extent = _Files(file for file in files if file.path in wanted)
-    results.findings[:] = [_completed(finding, extent) for finding in results.findings]
+    for index, finding in enumerate(results.findings):
+        if type(finding.location) is not Span or finding.related:
+            results.findings[index] = _completed(finding, extent)
     results.suppressed[:] = [
         replace(s, finding=_completed(s.finding, extent)) for s in results.suppressed
     ]

@@ -58,17 +58,16 @@ class Extents:
 
     def end_of(self, line: int, column: int) -> tuple[int, int] | None:
         """Return line and column behind what begins at a place; None for no place of the text."""
-        written = self._lines.line(line)
+        bounds = self._lines.bounds(line)
+        if bounds is None:
+            return None
+        start, stop = bounds
         # Columns do not count a byte order mark at the start of a line.
-        mark = written.startswith(_BOM) if written else False
-        at = self._lines.offset(line, column + mark)
-        if written is None or at is None:
+        at = start + column - 1 + self._text.startswith(_BOM, start)
+        if not start <= at <= stop:
             return None
         end = self._end(at)
-        if end - at <= len(written) - column:
-            return line, column + end - at
-        end_line, end_column = self._lines.place(end)
-        return end_line, end_column - (mark and end_line == line)
+        return (line, column + end - at) if end <= stop else self._lines.place(end)
 
     def _end(self, at: int) -> int:
         text = self._text
