@@ -41,7 +41,9 @@ MAY_SEE: dict[str, set[str]] = {
     "audit": BASE | FACTS | CONCLUSIONS | {"checks", "collect"},
     "lint": BASE | {"files"} | FACTS | CONCLUSIONS | {"checks", "checkout", "fix"},
     "probe": BASE | {"shipped", "model", "sim", "collect", "sandbox", "render"},
-    "cli": BASE | {"files", "model", "rulebook", "collect", "render", "audit", "lint", "probe"},
+    "k8s": BASE | FACTS | CONCLUSIONS | {"checks", "collect"},
+    "cli": BASE
+    | {"files", "model", "rulebook", "collect", "render", "audit", "lint", "probe", "k8s"},
 }
 """Every room with what it may import besides itself, from the inside out."""
 

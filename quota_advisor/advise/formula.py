@@ -8,7 +8,7 @@ from quota_advisor.model.advice import Need
 from quota_advisor.model.cgroup import Demand
 from quota_advisor.model.limit import Bandwidth, Missing
 from quota_advisor.records import NamedTuple
-from quota_advisor.units import format_usec
+from quota_advisor.units import USEC_PER_SEC, format_usec
 
 HEADROOM_FACTOR = 1.5
 """Room above the peak: sizing at the peak itself leaves every busy period at the edge."""
@@ -88,7 +88,7 @@ def size_for_peak(
         return why
     peaks = [
         _Peak(demand.p95_cores, HEADROOM_FACTOR, f"p95 of {_active_text(demand)}"),
-        _Peak(demand.highest_cores, BURST_FACTOR, f"highest burst in {_windows_text(demand)}"),
+        _Peak(demand.highest_cores, BURST_FACTOR, f"highest burst in {windows_text(demand)}"),
     ]
     if held_by is not None:
         peaks.append(_Peak(held_by.cores, HEADROOM_FACTOR, "the quota that held it back"))
@@ -98,19 +98,27 @@ def size_for_peak(
 
 def size_for_highest(demand: Demand, node_cpus: int) -> Need:
     """Return the quota that leaves the highest burst the room of a percentile: for a cut."""
-    peak = _Peak(demand.highest_cores, HEADROOM_FACTOR, f"highest burst in {_windows_text(demand)}")
+    peak = _Peak(demand.highest_cores, HEADROOM_FACTOR, f"highest burst in {windows_text(demand)}")
     return _size(demand, node_cpus, peak, is_lower_bound=False)
 
 
-def _windows_text(demand: Demand) -> str:
-    return f"{demand.windows} windows of {demand.interval_usec / 1000:.4g} ms"
+def windows_text(demand: Demand) -> str:
+    """Return how many sampling windows there were, and how long."""
+    return f"{demand.windows} windows of {_length(demand)}"
+
+
+def _length(demand: Demand) -> str:
+    # Those of a host are near 100 ms, and said to the microsecond; those of a history are minutes.
+    if demand.interval_usec < USEC_PER_SEC:
+        return f"{demand.interval_usec / 1000:.4g} ms"
+    return format_usec(demand.interval_usec)
 
 
 def _active_text(demand: Demand) -> str:
     active = demand.active_windows
     if isinstance(active, Missing) or active in (0, demand.windows):
-        return _windows_text(demand)
-    return f"{active} active windows of {demand.interval_usec / 1000:.4g} ms"
+        return windows_text(demand)
+    return f"{active} active windows of {_length(demand)}"
 
 
 def _size(demand: Demand, node_cpus: int, peak: _Peak, *, is_lower_bound: bool) -> Need:

@@ -23,6 +23,7 @@ EXIT_INTERRUPTED = 130
 _COMMANDS = {
     "audit": "Find the CPU quotas that hurt on a host.",
     "lint": "Find the CPU quotas that hurt in manifests and unit files.",
+    "k8s": "Find the CPU limits and requests that hurt in a live cluster.",
     "explain": "Say why a rule exists and what to do about its findings.",
     "probe": "Measure on this node what a quota does to latency and throughput.",
     "rules": "List the rules.",

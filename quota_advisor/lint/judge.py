@@ -12,6 +12,7 @@ from quota_advisor import checks
 from quota_advisor.checkout.chunks import Chunk, read_chunk
 from quota_advisor.checkout.ignored import Patterns
 from quota_advisor.derive.cases import ComposeCase, PodCase
+from quota_advisor.derive.kubernetes.namespaces import by_namespace
 from quota_advisor.documents.compose.recognise import may_extend
 from quota_advisor.documents.reader import Document, read_compose, read_manifest, read_part
 from quota_advisor.documents.text import to_utf8
@@ -20,7 +21,7 @@ from quota_advisor.documents.yaml.suppressions import MARK, from_comments
 from quota_advisor.documents.yaml.tree import BrokenDocumentError
 from quota_advisor.lint.extents import Texts
 from quota_advisor.lint.outcome import Outcome, count, extend, location_of, one_of_a_kind
-from quota_advisor.lint.survey import Survey, by_namespace
+from quota_advisor.lint.survey import Survey
 from quota_advisor.model.finding import Finding
 from quota_advisor.model.lint import LintContext, SameLimit
 from quota_advisor.model.manifest import (

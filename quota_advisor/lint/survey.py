@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import field
-from typing import TypeVar
 
-from quota_advisor.model.lint import namespace_of
 from quota_advisor.model.manifest import LimitRange, ResourceQuota
 from quota_advisor.records import dataclass
-
-MAX_SETTINGS = 16
-"""LimitRanges of one namespace that count, and ResourceQuotas: each pod is held against all."""
 
 
 @dataclass(slots=True)
@@ -48,14 +42,3 @@ class Survey:
         """Take in the other files that a part of a compose file names."""
         if named:
             self.extending[file] = self.extending.get(file, frozenset()) | named
-
-
-_N = TypeVar("_N", LimitRange, ResourceQuota)
-
-
-def by_namespace(documents: Iterable[_N]) -> dict[str, tuple[_N, ...]]:
-    """Return documents by :func:`namespace_of`, in the order of their places whoever found them."""
-    found: dict[str, list[_N]] = {}
-    for document in sorted(documents, key=lambda d: (d.file, d.place)):
-        found.setdefault(namespace_of(document), []).append(document)
-    return {namespace: tuple(some[:MAX_SETTINGS]) for namespace, some in found.items()}

@@ -19,6 +19,7 @@ from quota_advisor.records import dataclass
 
 if TYPE_CHECKING:
     from quota_advisor.model.advice import Advice
+    from quota_advisor.model.cluster import Cluster
     from quota_advisor.model.limit import Missing
     from quota_advisor.model.workload import Host
 
@@ -54,7 +55,8 @@ class Report:
 
     Attributes:
         command: The command that made it, for example ``audit host``.
-        host: Facts and workloads; None where files were linted.
+        host: Facts and workloads; None where files were linted, or clusters looked at.
+        clusters: Clusters with their containers, where they were looked at.
         results: What was concluded.
         advice: The one decision about each workload's quota; missing where it has none.
         notes: What was not looked at although nothing failed.
@@ -67,3 +69,4 @@ class Report:
     advice: Mapping[Subject, Advice | Missing] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
+    clusters: tuple[Cluster, ...] = ()

@@ -14,6 +14,7 @@ class SourceKind(StrEnum):
     DBUS_PROPERTY = "dbus-property"
     UNIT_FILE = "unit-file"
     SYSTEM_FILE = "system-file"
+    METRICS = "metrics"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,12 +10,14 @@ import click
 import tabulate
 
 from quota_advisor.model.advice import Need
+from quota_advisor.model.cluster import Cluster
 from quota_advisor.model.finding import Evidence, Finding, Recommendation, Severity, Subject
 from quota_advisor.model.limit import Missing
 from quota_advisor.model.report import Report, Results
 from quota_advisor.model.source import Location
 from quota_advisor.model.workload import Host
 from quota_advisor.printable import printable
+from quota_advisor.render.cluster_rows import container_rows
 from quota_advisor.render.columns import MAX_LISTED, rows_worst_first, subject_heading, table_rows
 from quota_advisor.render.parts import headline as cause_headline
 from quota_advisor.render.parts import supporting
@@ -34,6 +36,9 @@ def render(report: Report, view: View) -> str:
     if report.host is not None:
         top = [printable(headline(report.host)), *_wrap(common, view, indent="", hang="  ")]
         blocks[:0] = ["\n".join(line for line in top if line), _table(report.host, report, view)]
+    for number, cluster in enumerate(report.clusters):
+        tops = [printable(cluster_headline(cluster)), _containers(cluster, report, view)]
+        blocks[2 * number : 2 * number] = tops
     if view.verbose:
         blocks.append("\n".join(map(printable, _silent(report.results))))
     blocks.append(summary(report))
@@ -57,6 +62,19 @@ def headline(host: Host) -> str:
     return f"{facts.hostname}: {cpus} CPUs, {kernel}, {layout}; {window}"
 
 
+def cluster_headline(cluster: Cluster) -> str:
+    """Return one line: which cluster, and what of it was looked at."""
+    facts = cluster.facts
+    pods = sum(len(workload.pods) for workload in facts.workloads)
+    known = facts.version
+    version = f"Kubernetes {known[0]}.{known[1]}" if isinstance(known, tuple) else "version unknown"
+    nodes = (
+        "nodes not known" if isinstance(facts.nodes, Missing) else _count(len(facts.nodes), "node")
+    )
+    workloads = _count(len(facts.workloads), "workload")
+    return f"{facts.context}: {version}, {nodes}, {_count(pods, 'pod')} of {workloads}"
+
+
 def summary(report: Report) -> str:
     """Return one line that counts what was found, left out and not judged."""
     results = report.results
@@ -75,6 +93,18 @@ def _counts(results: Results) -> str:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _containers(cluster: Cluster, report: Report, view: View) -> str:
+    headings, rows, left_out = container_rows(cluster, report, everything=view.all)
+    if not rows:
+        return ""
+    cells = [[printable(cell) for cell in row] for row in rows]
+    aligns = ["left" if h in ("WORKLOAD", "CONTAINER", "ADVICE") else "right" for h in headings]
+    text = tabulate.tabulate(
+        [headings, *cells], tablefmt="plain", colalign=aligns, disable_numparse=True
+    )
+    return "\n".join([text, *more_workloads(left_out)])
 
 
 def _table(host: Host, report: Report, view: View) -> str:

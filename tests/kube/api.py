@@ -7,6 +7,7 @@ import ssl
 import subprocess
 import urllib.error
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -40,12 +41,18 @@ class Api:
     Args:
         binary: What ``server/build.sh`` printed.
         log: Where its own messages go.
+        flags: For the server itself.
+        users: Who may log in without having any rights yet, as ``name`` or ``name=group,…``.
+
+    Attributes:
+        kubeconfigs: Of these users, and of ``admin``.
     """
 
-    def __init__(self, binary: Path, log: Path) -> None:
+    def __init__(self, binary: Path, log: Path, *flags: str, users: Sequence[str] = ()) -> None:
+        named = [word for user in users for word in ("-user", user)]
         with log.open("wb") as errors:
             self._process = subprocess.Popen(
-                [binary, "-stdin", *FLAGS],
+                [binary, "-stdin", *named, *FLAGS, *flags],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
@@ -56,7 +63,8 @@ class Api:
         info = json.loads(line)
         self._url = info["url"]
         self._tls = ssl.create_default_context(cafile=info["ca"])
-        config = json.loads(Path(info["kubeconfigs"]["admin"]).read_text())
+        self.kubeconfigs: dict[str, Path] = {u: Path(p) for u, p in info["kubeconfigs"].items()}
+        config = json.loads(self.kubeconfigs["admin"].read_text())
         self._token = config["users"][0]["user"]["token"]
 
     def __enter__(self) -> Self:
