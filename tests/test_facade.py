@@ -39,7 +39,7 @@ def test_a_host_is_audited_and_its_snapshot_judged_alike(tmp_path: Path) -> None
     assert "misread-cpu-quota" in {f.rule for f in live.results.findings}
     assert live.host is not None
 
-    from quota_advisor.model.snapshot import dump_snapshot  # noqa: PLC0415
+    from quota_advisor.audit.snapshot_file import dump_snapshot  # noqa: PLC0415
 
     file = tmp_path / "facts.json"
     file.write_text(dump_snapshot(live.host.facts, quota_advisor.__version__), encoding="utf-8")

@@ -38,7 +38,7 @@ MAY_SEE: dict[str, set[str]] = {
     "fix": BASE | {"files", "model", "documents"},
     "sandbox": BASE | {"model", "collect"},
     # Verbs: none sees another.
-    "audit": BASE | FACTS | CONCLUSIONS | {"checks", "collect"},
+    "audit": BASE | {"files"} | FACTS | CONCLUSIONS | {"checks", "collect"},
     "lint": BASE | {"files"} | FACTS | CONCLUSIONS | {"checks", "checkout", "fix"},
     "probe": BASE | {"shipped", "model", "sim", "collect", "sandbox", "render"},
     "k8s": BASE | FACTS | CONCLUSIONS | {"checks", "collect"},

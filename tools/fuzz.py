@@ -22,13 +22,13 @@ TOP = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TOP))
 
 from quota_advisor.audit.judge import judge  # noqa: E402 - found in the checkout
+from quota_advisor.audit.snapshot_file import load_snapshot  # noqa: E402
 from quota_advisor.documents.compose.merge import ExtendsResolver, no_other_file, services  # noqa: E402
 from quota_advisor.documents.reader import read_compose  # noqa: E402
 from quota_advisor.documents.systemd.merge import merge_unit  # noqa: E402
 from quota_advisor.documents.systemd.unit_file import parse_unit_file  # noqa: E402
 from quota_advisor.documents.yaml.native_tree import READ_ALL, NativeReader, _library  # noqa: E402
 from quota_advisor.errors import QuotaAdvisorError  # noqa: E402
-from quota_advisor.model.snapshot import load_snapshot  # noqa: E402
 from quota_advisor.rulebook.catalogue import load_catalog  # noqa: E402
 from quota_advisor.rulebook.chosen import Rulebook  # noqa: E402
 from quota_advisor.rulebook.settings import Config  # noqa: E402
@@ -158,7 +158,7 @@ def run(name: str, inputs: Iterator[None], seed: int) -> bool:
 
 def write_seeds() -> None:
     """Write what is not in the tree as a file: snapshots and a configuration."""
-    from quota_advisor.model.snapshot import dump_snapshot  # noqa: PLC0415
+    from quota_advisor.audit.snapshot_file import dump_snapshot  # noqa: PLC0415
     from tests.rules.cases import FACTS, TREE  # noqa: PLC0415
     from tests.rules.facts import host_facts, read_facts  # noqa: PLC0415
 

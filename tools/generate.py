@@ -18,8 +18,8 @@ import click
 import pydantic
 from typing_extensions import is_typeddict
 
+from quota_advisor.audit.snapshot_file import Snapshot
 from quota_advisor.cli import cli
-from quota_advisor.model.snapshot import Snapshot
 from quota_advisor.probe.profile import ProfileFile
 from quota_advisor.render import report_v2
 from quota_advisor.render.rules_v1 import RulesV1

@@ -79,6 +79,10 @@ class Api:
         self._process.terminate()
         self._process.communicate()
 
+    def get(self, path: str) -> Answer:
+        """Return an object."""
+        return self._ask("GET", path, b"")
+
     def post(self, path: str, body: bytes | dict[str, Any]) -> Answer:
         """Send an object as it is written, or one that the server gave."""
         return self._ask("POST", path, body)

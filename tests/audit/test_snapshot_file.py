@@ -11,11 +11,11 @@ import pytest
 
 from quota_advisor.audit.judge import judge
 from quota_advisor.audit.redact import without_secrets
+from quota_advisor.audit.snapshot_file import FORMAT, dump_snapshot, load_snapshot
 from quota_advisor.errors import SnapshotError
 from quota_advisor.model.host import HostFacts
 from quota_advisor.model.limit import Missing
 from quota_advisor.model.report import Results
-from quota_advisor.model.snapshot import FORMAT, dump_snapshot, load_snapshot
 from quota_advisor.model.unit import UnitConfig
 from quota_advisor.model.workload import Host, Workload
 from quota_advisor.rulebook.catalogue import load_catalog

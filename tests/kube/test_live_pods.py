@@ -1,0 +1,287 @@
+"""``k8s`` against a real API server: what it reads, what it asks for, and what it may not see."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quota_advisor.cli import run
+from tests.kube.api import Api, build
+
+pytestmark = pytest.mark.kube
+
+AUDIT_POLICY = """\
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules: [{level: Metadata}]
+"""
+
+READER = {
+    "apiVersion": "rbac.authorization.k8s.io/v1",
+    "kind": "ClusterRoleBinding",
+    "metadata": {"name": "reader"},
+    "roleRef": {
+        "apiGroup": "rbac.authorization.k8s.io",
+        "kind": "ClusterRole",
+        "name": "quota-advisor",
+    },
+    "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "reader"}],
+}
+ROLE = Path("examples/kubernetes/rbac.yaml")
+
+Look = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("api") / "audit.log"
+
+
+@pytest.fixture(scope="module")
+def api(log: Path) -> Iterator[Api]:
+    binary = build()
+    if isinstance(binary, str):
+        pytest.skip(binary)
+    policy = log.parent / "policy.yaml"
+    policy.write_text(AUDIT_POLICY)
+    flags = (f"--audit-policy-file={policy}", f"--audit-log-path={log}")
+    users = ("nobody", "reader")
+    with Api(binary, log.parent / "server.log", *flags, users=users) as server:
+        fill(server)
+        yield server
+
+
+@pytest.fixture
+def look(api: Api, capsys: pytest.CaptureFixture[str]) -> Look:
+    """Run ``k8s`` as a user and return its report in JSON, with exit code and standard error."""
+
+    def call(*arguments: str, user: str = "admin") -> dict[str, Any]:
+        kubeconfig = str(api.kubeconfigs[user])
+        code = run(["k8s", "--kubeconfig", kubeconfig, "--format", "json", *arguments])
+        told = capsys.readouterr()
+        report: dict[str, Any] = json.loads(told.out) if told.out else {}
+        return {**report, "code": code, "stderr": told.err}
+
+    return call
+
+
+def fill(api: Api) -> None:
+    """Make namespaces, nodes and the pods of some workloads."""
+    for name in ("shop", "lean", "crowd"):
+        made(api, "/api/v1/namespaces", {"kind": "Namespace", "metadata": {"name": name}})
+    for name, version in (("old", "v1.32.4"), ("new", "v1.35.1")):
+        node(api, name, version)
+    for number in range(3):
+        pod(api, "shop", f"web-5d9-{number}", limit="500m", threads="8", owner="web-5d9")
+    replica_set = {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {"name": "web-5d9", "ownerReferences": [reference("Deployment", "web")]},
+        "spec": {
+            "selector": {"matchLabels": {"app": "web"}},
+            "template": {
+                "metadata": {"labels": {"app": "web"}},
+                "spec": {"containers": [{"name": "app", "image": "web"}]},
+            },
+        },
+    }
+    made(api, "/apis/apps/v1/namespaces/shop/replicasets", replica_set)
+    pod(api, "lean", "bare", limit="500m")
+
+
+def made(api: Api, path: str, root: dict[str, Any]) -> dict[str, Any]:
+    answer = api.post(path, {"apiVersion": "v1", **root})
+    assert answer.code == 201, answer.message
+    return answer.body
+
+
+def reference(kind: str, name: str) -> dict[str, Any]:
+    version = "apps/v1"
+    return {"apiVersion": version, "kind": kind, "name": name, "uid": name, "controller": True}
+
+
+def node(api: Api, name: str, version: str) -> None:
+    body = made(api, "/api/v1/nodes", {"kind": "Node", "metadata": {"name": name}})
+    body["status"] = {
+        "capacity": {"cpu": "4"},
+        "allocatable": {"cpu": "3900m"},
+        "nodeInfo": {
+            key: ""
+            for key in (
+                "architecture",
+                "bootID",
+                "containerRuntimeVersion",
+                "kubeProxyVersion",
+                "machineID",
+                "osImage",
+                "systemUUID",
+            )
+        }
+        | {"kernelVersion": "6.1.0", "kubeletVersion": version, "operatingSystem": "linux"},
+    }
+    answer = api.put(f"/api/v1/nodes/{name}/status", body)
+    assert answer.code == 200, answer.message
+
+
+def pod(  # noqa: PLR0913 - what makes a pod another
+    api: Api, namespace: str, name: str, *, limit: str, threads: str = "", owner: str = ""
+) -> None:
+    container: dict[str, Any] = {
+        "name": "app",
+        "image": "web",
+        "resources": {"limits": {"cpu": limit, "memory": "64Mi"}},
+    }
+    if threads:
+        container["env"] = [{"name": "GOMAXPROCS", "value": threads}]
+    metadata: dict[str, Any] = {"name": name, "namespace": namespace, "labels": {"app": "web"}}
+    if owner:
+        metadata["ownerReferences"] = [reference("ReplicaSet", owner)]
+    root = {"kind": "Pod", "metadata": metadata, "spec": {"containers": [container]}}
+    made(api, f"/api/v1/namespaces/{namespace}/pods", root)
+
+
+def rules(report: dict[str, Any], name: str) -> list[str]:
+    return [f["rule"] for f in report["findings"] if f["subject"]["name"] == name]
+
+
+def test_replicas_are_one_finding_under_their_deployment(look: Look) -> None:
+    report = look("-n", "shop")
+    assert report["code"] == 1
+    assert rules(report, "shop/web") == ["threads-exceed-limit"]
+    assert report["findings"][0]["subject"]["kind"] == "Deployment"
+    assert report["findings"][0]["location"] is None
+
+
+def test_what_runs_goes_before_what_is_asked_for(api: Api, look: Look) -> None:
+    pod(api, "lean", "resized", limit="2")
+    path = "/api/v1/namespaces/lean/pods/resized"
+    body = api.get(path).body
+    body["status"]["phase"] = "Running"
+    body["status"]["containerStatuses"] = [
+        {
+            "name": "app",
+            "image": "web",
+            "imageID": "",
+            "ready": True,
+            "restartCount": 0,
+            "resources": {"limits": {"cpu": "5m"}, "requests": {"cpu": "5m"}},
+        }
+    ]
+    answer = api.put(f"{path}/status", body)
+    assert answer.code == 200, answer.message
+    report = look("-n", "lean")
+    assert "limit-below-10m" in rules(report, "lean/resized")
+    container = next(c for c in report["clusters"][0]["containers"] if c["owner"]["name"] == "resized")
+    assert container["limit_millicores"] == 5
+
+
+def test_the_oldest_kubelet_decides_what_a_version_means(api: Api, look: Look) -> None:
+    container = {
+        "name": "app",
+        "image": "web",
+        "resources": {"limits": {"cpu": "2", "memory": "1Gi"}},
+    }
+    root = {
+        "kind": "Pod",
+        "metadata": {"name": "whole", "namespace": "lean"},
+        "spec": {"containers": [container]},
+    }
+    made(api, "/api/v1/namespaces/lean/pods", root)
+    assert "static-cpu-eligible-but-throttled" in rules(look("-n", "lean"), "lean/whole")
+
+
+def test_lists_of_many_pages_are_read_to_their_end(api: Api, look: Look) -> None:
+    for number in range(1100):
+        pod(api, "crowd", f"p-{number:04}", limit="1")
+    report = look("-n", "crowd")
+    assert len(report["clusters"][0]["containers"]) == 1100
+
+
+def test_a_selector_chooses_pods(look: Look) -> None:
+    report = look("-A", "--selector", "app=nothing")
+    assert report["code"] == 3
+    assert "no pods there: check --namespace and --selector" in report["stderr"]
+
+
+def test_an_excluded_namespace_is_left_out(look: Look) -> None:
+    report = look("-A", "--exclude-namespace", "crowd", "--exclude-namespace", "lean")
+    namespaces = {c["owner"]["namespace"] for c in report["clusters"][0]["containers"]}
+    assert namespaces == {"shop"}
+
+
+def test_who_may_see_nothing_is_told_so_without_a_finding(look: Look) -> None:
+    report = look("-n", "shop", user="nobody")
+    assert report["code"] == 3
+    assert report["findings"] == []
+    assert any("forbidden" in problem["reason"] for problem in report["problems"])
+    assert "could not read" in report["stderr"]
+
+
+def test_the_shipped_role_is_enough(api: Api, look: Look) -> None:
+    answer = api.post("/apis/rbac.authorization.k8s.io/v1/clusterroles", ROLE.read_bytes())
+    assert answer.code == 201, answer.message
+    made(api, "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", READER)
+    report = look("-n", "shop", user="reader")
+    assert report["problems"] == []
+    assert report["code"] == 1
+
+
+def test_it_only_ever_reads(look: Look, log: Path) -> None:
+    before = log.stat().st_size
+    look("-A")
+    # The server writes its log in its own time.
+    deadline = time.monotonic() + 60
+    wanted = "/api/v1/pods"
+    asked: list[dict[str, Any]] = []
+    while time.monotonic() < deadline and not any(wanted in a["requestURI"] for a in asked):
+        with log.open() as lines:
+            lines.seek(before)
+            events = [json.loads(line) for line in lines if line.endswith("\n")]
+        asked = [e for e in events if e.get("userAgent", "").startswith("OpenAPI-Generator")]
+        time.sleep(0.1)
+    assert asked
+    assert {event["verb"] for event in asked} <= {"get", "list"}
+    assert not any("secrets" in event["requestURI"] for event in asked)
+    assert not any("nodes/" in e["requestURI"] and "configz" not in e["requestURI"] for e in asked)
+
+
+def test_a_context_that_is_not_there_is_named_with_those_that_are(look: Look) -> None:
+    report = look("-A", "--context", "mars")
+    assert report["code"] == 2
+    assert "no context 'mars' in the kubeconfig: there are: " in report["stderr"]
+
+
+def test_nobody_listens(api: Api, look: Look, tmp_path: Path) -> None:
+    config = api.kubeconfigs["admin"].read_text()
+    broken = tmp_path / "config"
+    parsed = json.loads(config)
+    parsed["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:1"
+    broken.write_text(json.dumps(parsed))
+    report = look("-A", "--kubeconfig", str(broken))
+    assert report["code"] == 3
+    assert "nobody listens there" in report["stderr"]
+    assert parsed["users"][0]["user"]["token"] not in report["stderr"]
+
+
+def test_a_token_that_is_not_known(api: Api, look: Look, tmp_path: Path) -> None:
+    parsed = json.loads(api.kubeconfigs["admin"].read_text())
+    parsed["users"][0]["user"]["token"] = "not-a-token"  # noqa: S105 - it is none
+    (tmp_path / "config").write_text(json.dumps(parsed))
+    report = look("-A", "--kubeconfig", str(tmp_path / "config"))
+    assert report["code"] == 3
+    assert "Unauthorized" in report["stderr"]
+    assert "not-a-token" not in report["stderr"]
+
+
+def test_which_pods_has_to_be_said(look: Look) -> None:
+    report = look()
+    assert report["code"] == 2
+    assert "give --namespace NAME, or -A for all" in report["stderr"]
