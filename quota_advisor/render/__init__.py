@@ -20,6 +20,9 @@ _MODULES = {
     "github": "github",
 }
 
+_TABLES = {"lint": "lint_table", "k8s": "cluster_table"}
+"""Tables of commands that look at something else than a host."""
+
 FORMATS = tuple(_MODULES)
 
 
@@ -30,7 +33,7 @@ def render(name: str, report: Report, view: View) -> str:
 
 def pieces(name: str, report: Report, view: View) -> Iterable[str]:
     """Return the same in pieces: what is long is made while it is written."""
-    module = "lint_table" if name == "table" and report.command == "lint" else _MODULES[name]
+    module = _TABLES.get(report.command, "table") if name == "table" else _MODULES[name]
     # Imported when used: the models of JSON alone take longer to build than a file to lint.
     found = importlib.import_module(f"quota_advisor.render.{module}")
     text = cast("Renderer", found.render)(report, view)

@@ -31,9 +31,14 @@ from quota_advisor.render.encode import Members, encoded
 from quota_advisor.render.view import View
 
 if TYPE_CHECKING:
+    from quota_advisor.model.cluster import AdvisedContainer
+    from quota_advisor.model.cluster import Cluster as ClusterModel
+
     # Plain dictionaries are written: that they have this shape is for the type checker to see.
     from quota_advisor.render.report_v2 import (
         Advice,
+        Cluster,
+        Container,
         Counters,
         Demand,
         Edit,
@@ -76,6 +81,7 @@ def render(report: Report, _view: View) -> Iterator[str]:
         summary=_summary(report),
         findings=_with_parts(results.findings),
         workloads=iter(()) if host is None else _workloads(host, report),
+        clusters=map(_cluster, report.clusters),
         suppressed=map(_suppressed, results.suppressed),
         skipped=map(_skipped, results.skipped),
         rule_errors=map(_rule_error, results.errors),
@@ -104,6 +110,46 @@ def _summary(report: Report) -> Summary:
 def _workloads(host: Host, report: Report) -> Iterator[Workload]:
     for workload in host.workloads:
         yield _workload(workload, report.advice[workload.subject])
+
+
+def _cluster(cluster: ClusterModel) -> Cluster:
+    facts = cluster.facts
+    version, nodes = facts.version, facts.nodes
+    return {
+        "context": facts.context,
+        "kubernetes_version": _missing(version)
+        if isinstance(version, MissingFact)
+        else f"{version[0]}.{version[1]}",
+        "taken_at": facts.taken_at,
+        "nodes": _missing(nodes) if isinstance(nodes, MissingFact) else len(nodes),
+        "pods": sum(len(workload.pods) for workload in facts.workloads),
+        "containers": tuple(map(_container, cluster.containers)),
+    }
+
+
+def _container(container: AdvisedContainer) -> Container:
+    owner, use, request = container.owner, container.use, container.request
+    is_measured = not isinstance(use, MissingFact)
+    limit = container.limit
+    return {
+        "owner": {"namespace": owner.namespace, "kind": owner.kind, "name": owner.name},
+        "name": container.name,
+        "pods": container.pods,
+        "request_millicores": container.request_millicores,
+        "limit_millicores": container.limit_millicores,
+        "worst_pod": container.worst_pod if is_measured else None,
+        "source": use.source if not isinstance(use, MissingFact) else _missing(use),
+        "counters": _counters(use if isinstance(use, MissingFact) else use.counters),
+        "demand": _demand(use if isinstance(use, MissingFact) else use.demand),
+        "request_advice": _missing(request)
+        if isinstance(request, MissingFact)
+        else {
+            "decision": request.decision.value,
+            "millicores": request.millicores,
+            "formula": request.formula,
+        },
+        "limit_advice": _missing(limit) if isinstance(limit, MissingFact) else _advice(limit),
+    }
 
 
 def _suppressed(suppressed: SuppressedFinding) -> Suppressed:

@@ -298,8 +298,55 @@ class Summary(TypedDict):
     skipped: int
 
 
+class Owner(TypedDict):
+    """What pods belong to in the end."""
+
+    namespace: str
+    kind: str
+    name: str
+
+
+class RequestAdvice(TypedDict):
+    """What a CPU request should be, and how that was computed."""
+
+    decision: Literal["set", "raise", "keep", "lower", "remove", "unknown"]
+    millicores: int
+    formula: str
+
+
+class Container(TypedDict):
+    """One container of a workload, all replicas together.
+
+    A request or limit of null is none. ``worst_pod`` is the replica that counters and demand are
+    of, null where nothing was measured; ``source`` says who measured it.
+    """
+
+    owner: Owner
+    name: str
+    pods: int
+    request_millicores: int | None
+    limit_millicores: int | None
+    worst_pod: str | None
+    source: str | Missing
+    counters: Counters | Missing
+    demand: Demand | Missing
+    request_advice: RequestAdvice | Missing
+    limit_advice: Advice | Missing
+
+
+class Cluster(TypedDict):
+    """One cluster that was looked at."""
+
+    context: str
+    kubernetes_version: str | Missing
+    taken_at: str
+    nodes: int | Missing
+    pods: int
+    containers: tuple[Container, ...]
+
+
 class ReportV2(TypedDict):
-    """A whole report; ``machine`` and ``observation`` are null where files were linted."""
+    """A whole report; ``machine`` and ``observation`` are null where no host was audited."""
 
     format: Literal["quota-advisor/report/v2"]
     tool: Tool
@@ -309,6 +356,7 @@ class ReportV2(TypedDict):
     summary: Summary
     findings: tuple[Finding, ...]
     workloads: tuple[Workload, ...]
+    clusters: tuple[Cluster, ...]
     suppressed: tuple[Suppressed, ...]
     skipped: tuple[Skipped, ...]
     rule_errors: tuple[RuleError, ...]

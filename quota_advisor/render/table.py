@@ -10,14 +10,12 @@ import click
 import tabulate
 
 from quota_advisor.model.advice import Need
-from quota_advisor.model.cluster import Cluster
 from quota_advisor.model.finding import Evidence, Finding, Recommendation, Severity, Subject
 from quota_advisor.model.limit import Missing
 from quota_advisor.model.report import Report, Results
 from quota_advisor.model.source import Location
 from quota_advisor.model.workload import Host
 from quota_advisor.printable import printable
-from quota_advisor.render.cluster_rows import container_rows
 from quota_advisor.render.columns import MAX_LISTED, rows_worst_first, subject_heading, table_rows
 from quota_advisor.render.parts import headline as cause_headline
 from quota_advisor.render.parts import supporting
@@ -32,17 +30,25 @@ _COLORS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cy
 def render(report: Report, view: View) -> str:
     """Return the report as text."""
     common = common_causes(report.results)
-    blocks = _groups(report, view, common)
+    blocks = findings_and_summary(report, view, common)
     if report.host is not None:
         top = [printable(headline(report.host)), *_wrap(common, view, indent="", hang="  ")]
         blocks[:0] = ["\n".join(line for line in top if line), _table(report.host, report, view)]
-    for number, cluster in enumerate(report.clusters):
-        tops = [printable(cluster_headline(cluster)), _containers(cluster, report, view)]
-        blocks[2 * number : 2 * number] = tops
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def findings_and_summary(report: Report, view: View, common: str) -> list[str]:
+    """Return what stands below the table, in blocks.
+
+    Args:
+        report: The report.
+        view: How it is shown.
+        common: What is said of other causes for all findings at once.
+    """
+    blocks = _groups(report, view, common)
     if view.verbose:
         blocks.append("\n".join(map(printable, _silent(report.results))))
-    blocks.append(summary(report))
-    return "\n\n".join(block for block in blocks if block) + "\n"
+    return [*blocks, summary(report)]
 
 
 def headline(host: Host) -> str:
@@ -62,19 +68,6 @@ def headline(host: Host) -> str:
     return f"{facts.hostname}: {cpus} CPUs, {kernel}, {layout}; {window}"
 
 
-def cluster_headline(cluster: Cluster) -> str:
-    """Return one line: which cluster, and what of it was looked at."""
-    facts = cluster.facts
-    pods = sum(len(workload.pods) for workload in facts.workloads)
-    known = facts.version
-    version = f"Kubernetes {known[0]}.{known[1]}" if isinstance(known, tuple) else "version unknown"
-    nodes = (
-        "nodes not known" if isinstance(facts.nodes, Missing) else _count(len(facts.nodes), "node")
-    )
-    workloads = _count(len(facts.workloads), "workload")
-    return f"{facts.context}: {version}, {nodes}, {_count(pods, 'pod')} of {workloads}"
-
-
 def summary(report: Report) -> str:
     """Return one line that counts what was found, left out and not judged."""
     results = report.results
@@ -82,29 +75,18 @@ def summary(report: Report) -> str:
     if results.suppressed:
         parts.append(f"{len(results.suppressed)} suppressed")
     if results.skipped:
-        parts.append(f"{_count(len(results.skipped), 'check')} could not judge (--verbose)")
+        parts.append(f"{count(len(results.skipped), 'check')} could not judge (--verbose)")
     return ", ".join(parts)
 
 
 def _counts(results: Results) -> str:
     nouns = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
-    return ", ".join(_count(results.count(severity), noun) for severity, noun in nouns.items())
+    return ", ".join(count(results.count(severity), noun) for severity, noun in nouns.items())
 
 
-def _count(number: int, noun: str) -> str:
+def count(number: int, noun: str) -> str:
+    """Return a number of things in words: ``1 cgroup``, ``2 cgroups``."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def _containers(cluster: Cluster, report: Report, view: View) -> str:
-    headings, rows, left_out = container_rows(cluster, report, everything=view.all)
-    if not rows:
-        return ""
-    cells = [[printable(cell) for cell in row] for row in rows]
-    aligns = ["left" if h in ("WORKLOAD", "CONTAINER", "ADVICE") else "right" for h in headings]
-    text = tabulate.tabulate(
-        [headings, *cells], tablefmt="plain", colalign=aligns, disable_numparse=True
-    )
-    return "\n".join([text, *more_workloads(left_out)])
 
 
 def _table(host: Host, report: Report, view: View) -> str:
@@ -124,7 +106,7 @@ def _table(host: Host, report: Report, view: View) -> str:
 
 def more_workloads(left_out: int) -> list[str]:
     """Return the line that counts workloads that the table leaves out, or none."""
-    return [f"… and {_count(left_out, 'more workload')}: --all lists them"] if left_out else []
+    return [f"… and {count(left_out, 'more workload')}: --all lists them"] if left_out else []
 
 
 def _fit(rows: list[list[str]], headings: list[str], width: int) -> None:
@@ -162,7 +144,7 @@ def more_findings(left_out: Sequence[Sequence[Finding]]) -> str:
     if not left_out:
         return ""
     rest = Results(findings=[finding for findings in left_out for finding in findings])
-    return f"… and {_count(len(left_out), 'more subject')} ({_counts(rest)}): --all shows them"
+    return f"… and {count(len(left_out), 'more subject')} ({_counts(rest)}): --all shows them"
 
 
 def _groups(report: Report, view: View, common: str) -> list[str]:

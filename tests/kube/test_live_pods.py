@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -36,6 +34,12 @@ READER = {
     "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "reader"}],
 }
 ROLE = Path("examples/kubernetes/rbac.yaml")
+
+UNSAID = (
+    *("architecture", "bootID", "containerRuntimeVersion", "kubeProxyVersion", "machineID"),
+    *("osImage", "systemUUID"),
+)
+"""What every node says of itself, and nobody asks."""
 
 Look = Callable[..., dict[str, Any]]
 
@@ -113,25 +117,14 @@ def node(api: Api, name: str, version: str) -> None:
     body["status"] = {
         "capacity": {"cpu": "4"},
         "allocatable": {"cpu": "3900m"},
-        "nodeInfo": {
-            key: ""
-            for key in (
-                "architecture",
-                "bootID",
-                "containerRuntimeVersion",
-                "kubeProxyVersion",
-                "machineID",
-                "osImage",
-                "systemUUID",
-            )
-        }
+        "nodeInfo": dict.fromkeys(UNSAID, "")
         | {"kernelVersion": "6.1.0", "kubeletVersion": version, "operatingSystem": "linux"},
     }
     answer = api.put(f"/api/v1/nodes/{name}/status", body)
     assert answer.code == 200, answer.message
 
 
-def pod(  # noqa: PLR0913 - what makes a pod another
+def pod(
     api: Api, namespace: str, name: str, *, limit: str, threads: str = "", owner: str = ""
 ) -> None:
     container: dict[str, Any] = {
@@ -155,7 +148,7 @@ def rules(report: dict[str, Any], name: str) -> list[str]:
 def test_replicas_are_one_finding_under_their_deployment(look: Look) -> None:
     report = look("-n", "shop")
     assert report["code"] == 1
-    assert rules(report, "shop/web") == ["threads-exceed-limit"]
+    assert rules(report, "shop/web").count("threads-exceed-limit") == 1
     assert report["findings"][0]["subject"]["kind"] == "Deployment"
     assert report["findings"][0]["location"] is None
 
@@ -179,7 +172,9 @@ def test_what_runs_goes_before_what_is_asked_for(api: Api, look: Look) -> None:
     assert answer.code == 200, answer.message
     report = look("-n", "lean")
     assert "limit-below-10m" in rules(report, "lean/resized")
-    container = next(c for c in report["clusters"][0]["containers"] if c["owner"]["name"] == "resized")
+    container = next(
+        c for c in report["clusters"][0]["containers"] if c["owner"]["name"] == "resized"
+    )
     assert container["limit_millicores"] == 5
 
 
@@ -245,7 +240,7 @@ def test_it_only_ever_reads(look: Look, log: Path) -> None:
         with log.open() as lines:
             lines.seek(before)
             events = [json.loads(line) for line in lines if line.endswith("\n")]
-        asked = [e for e in events if e.get("userAgent", "").startswith("OpenAPI-Generator")]
+        asked = [e for e in events if e.get("userAgent", "").startswith("quota-advisor/")]
         time.sleep(0.1)
     assert asked
     assert {event["verb"] for event in asked} <= {"get", "list"}

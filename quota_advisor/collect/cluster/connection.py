@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+import quota_advisor
 from quota_advisor.errors import CollectError, UsageError
 
+AGENT = f"quota-advisor/{quota_advisor.__version__}"
 EXTRA_HINT = "pip install 'quota-advisor[k8s]'"
 IN_CLUSTER = "in-cluster"
 MAX_MESSAGE = 200
@@ -98,7 +100,7 @@ class Connection:
                 method,
                 url,
                 body=body,
-                headers={**headers, **self._credentials()},
+                headers={"User-Agent": AGENT, **headers, **self._credentials()},
                 timeout=self._timeout_sec,
                 retries=False,
                 redirect=False,

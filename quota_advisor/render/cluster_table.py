@@ -1,8 +1,10 @@
-"""The table of a cluster's containers, shared by the renderers that show one."""
+"""Clusters for people at a terminal: their containers, worst first, then what was found."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+
+import tabulate
 
 from quota_advisor.model.advice import Advice, Decision
 from quota_advisor.model.cgroup import CounterWindow, Demand
@@ -10,12 +12,51 @@ from quota_advisor.model.cluster import AdvisedContainer, Cluster, RequestAdvice
 from quota_advisor.model.finding import Finding
 from quota_advisor.model.limit import Missing
 from quota_advisor.model.report import Report
+from quota_advisor.printable import printable
 from quota_advisor.render.columns import ABSENT, MAX_LISTED, Table
+from quota_advisor.render.table import common_causes, count, findings_and_summary
+from quota_advisor.render.view import View
 from quota_advisor.units import format_ratio
 
+_TO_THE_LEFT = ("WORKLOAD", "CONTAINER", "ADVICE")
 HEADINGS = ("WORKLOAD", "CONTAINER", "PODS", "REQUEST", "LIMIT", "PEAK", "THROTTLED", "ADVICE")
 
 MILLI = 1000
+
+
+def render(report: Report, view: View) -> str:
+    """Return the report as text."""
+    common = common_causes(report.results)
+    blocks: list[str] = []
+    for cluster in report.clusters:
+        blocks += [printable(headline(cluster)), _table(cluster, report, view)]
+    blocks += [printable(common), *findings_and_summary(report, view, common)]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def headline(cluster: Cluster) -> str:
+    """Return one line: which cluster, and what of it was looked at."""
+    facts = cluster.facts
+    version, nodes = facts.version, facts.nodes
+    told = (
+        f"Kubernetes {version[0]}.{version[1]}" if isinstance(version, tuple) else "version unknown"
+    )
+    number = "nodes not known" if isinstance(nodes, Missing) else count(len(nodes), "node")
+    pods = count(sum(len(workload.pods) for workload in facts.workloads), "pod")
+    return f"{facts.context}: {told}, {number}, {pods} of {count(len(facts.workloads), 'workload')}"
+
+
+def _table(cluster: Cluster, report: Report, view: View) -> str:
+    headings, rows, left_out = container_rows(cluster, report, everything=view.all)
+    if not rows:
+        return ""
+    cells = [[printable(cell) for cell in row] for row in rows]
+    aligns = ["left" if heading in _TO_THE_LEFT else "right" for heading in headings]
+    text = tabulate.tabulate(
+        [headings, *cells], tablefmt="plain", colalign=aligns, disable_numparse=True
+    )
+    more = f"… and {count(left_out, 'more container')}: --all lists them" if left_out else ""
+    return "\n".join(filter(None, [text, more]))
 
 
 def container_rows(cluster: Cluster, report: Report, *, everything: bool) -> Table:
