@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import base64
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from quota_advisor.cli.options import Number, Output, output_options
 from quota_advisor.cli.output import check_outputs, exit_code, load_rules, show
 from quota_advisor.errors import UsageError
+from quota_advisor.files.reading import read_named
+from quota_advisor.files.writing import reason
+
+if TYPE_CHECKING:
+    from quota_advisor.collect.cluster.prometheus import Server
 
 
 @click.command("k8s")
@@ -35,6 +42,48 @@ from quota_advisor.errors import UsageError
     metavar="SECONDS",
     help="How long one answer may take.",
 )
+@click.option("--prometheus", metavar="URL", help="Who measured use and throttling.")
+@click.option(
+    "--history",
+    default="7d",
+    show_default=True,
+    metavar="SPAN",
+    help="How far to look back there: 12h, 7d.",
+)
+@click.option(
+    "--prometheus-token-file",
+    "token_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File with its bearer token.",
+)
+@click.option(
+    "--prometheus-user",
+    "user",
+    metavar="NAME",
+    help="User for basic authentication, with --prometheus-password-file.",
+)
+@click.option(
+    "--prometheus-password-file",
+    "password_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File with that user's password.",
+)
+@click.option(
+    "--prometheus-header",
+    "headers",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Sent with each question, for example X-Scope-OrgID=team. Repeatable.",
+)
+@click.option(
+    "--prometheus-ca",
+    "ca",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Certificates to trust in place of the system's.",
+)
+@click.option(
+    "--prometheus-insecure", "insecure", is_flag=True, help="Do not look at its certificate."
+)
 @click.option(
     "--limits",
     type=click.Choice(["ignore", "required", "forbidden"]),
@@ -52,6 +101,8 @@ def command(  # noqa: PLR0913 - each is an option of its own
     kubeconfig: Path | None,
     timeout_sec: float,
     limits: str | None,
+    history: str,
+    **prometheus: Any,
 ) -> int:
     """Find the CPU limits and requests that hurt in a live cluster. Nothing is ever changed there.
 
@@ -59,6 +110,7 @@ def command(  # noqa: PLR0913 - each is an option of its own
     quota-advisor k8s -n shop
     quota-advisor k8s -A --exclude-namespace kube-system --format json=cluster.json
     quota-advisor k8s -A --context eu --context us
+    quota-advisor k8s -n shop --prometheus http://prometheus.monitoring:9090
     """  # noqa: D301 - click's mark for lines to keep
     if all_namespaces == bool(namespaces):
         raise UsageError("which pods?", hint="give --namespace NAME, or -A for all")
@@ -74,7 +126,87 @@ def command(  # noqa: PLR0913 - each is an option of its own
         part=Part(namespaces=namespaces, excluded=excluded, selector=selector),
         timeout_sec=timeout_sec,
         limits=limits,
+        history_sec=span_sec(history),
+        prometheus=_server(timeout_sec=timeout_sec, **prometheus),
     )
     report = audit_clusters(request, rulebook=rulebook)
     show(report, output)
     return exit_code(report, output, rulebook.config)
+
+
+_SPANS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+
+
+def span_sec(text: str) -> int:
+    """Return the seconds of ``90m``, ``12h``, ``7d`` or ``2w``.
+
+    Raises:
+        UsageError: It is none of these, shorter than ten minutes or longer than a year.
+    """
+    number, unit = text[:-1], text[-1:]
+    if number.isdecimal() and unit in _SPANS:
+        seconds = int(number) * _SPANS[unit]
+        if MIN_HISTORY_SEC <= seconds <= MAX_HISTORY_SEC:
+            return seconds
+    raise UsageError(
+        f"--history {text!r}", hint="give 10m at least and a year at most, as 12h or 7d"
+    )
+
+
+MIN_HISTORY_SEC = 600
+MAX_HISTORY_SEC = 366 * 86400
+
+
+def _server(  # noqa: PLR0913 - each is an option of its own
+    *,
+    prometheus: str | None,
+    token_file: Path | None,
+    user: str | None,
+    password_file: Path | None,
+    headers: tuple[str, ...],
+    ca: Path | None,
+    insecure: bool,
+    timeout_sec: float,
+) -> Server | None:
+    """Return where use and throttling were measured.
+
+    Raises:
+        UsageError: The options do not fit together, or a file of theirs cannot be read.
+    """
+    if prometheus is None:
+        return None
+    sent = dict(_header(header) for header in headers)
+    if token_file is not None:
+        sent["Authorization"] = f"Bearer {_secret(token_file)}"
+    elif user is not None:
+        if password_file is None:
+            raise UsageError("--prometheus-user", hint="give --prometheus-password-file too")
+        pair = f"{user}:{_secret(password_file)}".encode()
+        sent["Authorization"] = f"Basic {base64.b64encode(pair).decode()}"
+    from quota_advisor.collect.cluster.prometheus import Server  # noqa: PLC0415 - as above
+
+    return Server(
+        url=prometheus,
+        headers=sent,
+        ca=None if ca is None else str(ca),
+        verify=not insecure,
+        timeout_sec=timeout_sec,
+    )
+
+
+def _header(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip() or "\n" in text or "\r" in text:
+        raise UsageError("--prometheus-header", hint="give NAME=VALUE")
+    return name.strip(), value.strip()
+
+
+def _secret(path: Path) -> str:
+    try:
+        return read_named(path, MAX_SECRET_BYTES).decode().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        why = reason(error) if isinstance(error, OSError) else "no text"
+        raise UsageError(f"{path}: {why}") from None
+
+
+MAX_SECRET_BYTES = 1 << 16

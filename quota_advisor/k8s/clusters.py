@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import field
+from collections.abc import Mapping, Sequence
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quota_advisor.collect.cluster.connection import connect
 from quota_advisor.collect.cluster.facts import Part, collect
+from quota_advisor.collect.cluster.prometheus import PodName, Prometheus, Server, measure
 from quota_advisor.errors import CollectError, UsageError
 from quota_advisor.k8s.judge import judge
 from quota_advisor.model.lint import LimitsPolicy
+from quota_advisor.model.problem import Problem
 from quota_advisor.records import dataclass
 from quota_advisor.rulebook.chosen import Rulebook, load_rulebook
 
 if TYPE_CHECKING:
-    from quota_advisor.model.cluster import ClusterFacts
+    from quota_advisor.model.cluster import ClusterFacts, LiveWorkload, Use
     from quota_advisor.model.report import Report
 
 DEFAULT_TIMEOUT_SEC = 30.0
+DEFAULT_HISTORY_SEC = 7 * 24 * 3600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +35,8 @@ class Request:
         part: Which part of each cluster.
         timeout_sec: How long one answer may take to come.
         limits: House rule for CPU limits; that of the configuration where None.
+        prometheus: Who measured use and throttling; nobody where None.
+        history_sec: How far to look back there.
     """
 
     kubeconfig: Path | None = None
@@ -39,6 +44,8 @@ class Request:
     part: Part = field(default_factory=Part)
     timeout_sec: float = DEFAULT_TIMEOUT_SEC
     limits: str | None = None
+    prometheus: Server | None = None
+    history_sec: int = DEFAULT_HISTORY_SEC
 
 
 def audit_clusters(request: Request, *, rulebook: Rulebook | None = None) -> Report:
@@ -58,9 +65,11 @@ def audit_clusters(request: Request, *, rulebook: Rulebook | None = None) -> Rep
         CollectError: A cluster cannot be reached.
     """
     rulebook = rulebook or load_rulebook()
-    return judge(
-        look(request), rulebook, LimitsPolicy(request.limits or rulebook.config.lint.limits)
-    )
+    found = look(request)
+    if request.prometheus is not None:
+        server = Prometheus(request.prometheus)
+        found = [with_use(facts, server, request.history_sec) for facts in found]
+    return judge(found, rulebook, LimitsPolicy(request.limits or rulebook.config.lint.limits))
 
 
 def look(request: Request) -> Sequence[ClusterFacts]:
@@ -77,3 +86,26 @@ def look(request: Request) -> Sequence[ClusterFacts]:
     if not any(facts.workloads for facts in found) and not any(f.problems for f in found):
         raise CollectError("no pods there", hint="check --namespace and --selector")
     return found
+
+
+def with_use(facts: ClusterFacts, server: Prometheus, history_sec: int) -> ClusterFacts:
+    """Return facts with what a Prometheus measured of their pods; what it refuses is a problem."""
+    pods = [PodName(w.owner.namespace, pod.name) for w in facts.workloads for pod in w.pods]
+    uses: dict[PodName, dict[str, Use]] = {}
+    problems = list(facts.problems)
+    try:
+        for (namespace, pod, container), use in measure(server, pods, history_sec):
+            uses.setdefault(PodName(namespace, pod), {})[container] = use
+    except CollectError as error:
+        problems.append(Problem(subject="usage", reason=error.what, hint=error.hint))
+    return replace(
+        facts,
+        workloads=tuple(_measured(workload, uses) for workload in facts.workloads),
+        problems=tuple(problems),
+    )
+
+
+def _measured(workload: LiveWorkload, uses: Mapping[PodName, Mapping[str, Use]]) -> LiveWorkload:
+    namespace = workload.owner.namespace
+    pods = (replace(pod, use=uses.get(PodName(namespace, pod.name), {})) for pod in workload.pods)
+    return replace(workload, pods=tuple(pods))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from quota_advisor.cli import run
 from tests.kube.api import Api, build
+from tests.kube.prometheus import Series, missing, prometheus
 
 pytestmark = pytest.mark.kube
 
@@ -198,6 +200,44 @@ def test_lists_of_many_pages_are_read_to_their_end(api: Api, look: Look) -> None
         pod(api, "crowd", f"p-{number:04}", limit="1")
     report = look("-n", "crowd")
     assert len(report["clusters"][0]["containers"]) == 1100
+
+
+@pytest.mark.skipif(bool(missing()), reason=missing() or "it is there")
+def test_what_was_measured_is_judged_and_advised(look: Look, tmp_path: Path) -> None:
+    def series() -> Iterator[Series]:
+        for number in range(3):
+            labels = {"namespace": "shop", "pod": f"web-5d9-{number}", "container": "app"}
+            yield Series("container_cpu_usage_seconds", labels, lambda _at: 0.45)
+            yield Series("container_cpu_cfs_periods", labels, lambda _at: 10)
+            share = 0.1 * (number + 1)
+            throttled = partial(_constant, 10 * share)
+            yield Series("container_cpu_cfs_throttled_periods", labels, throttled)
+            seconds = partial(_constant, 0.2 * share)
+            yield Series("container_cpu_cfs_throttled_seconds", labels, seconds)
+
+    with prometheus(tmp_path, series(), 25 * 3600) as url:
+        report = look("-n", "shop", "--prometheus", url, "--history", "1d")
+    worst = "shop/web/app (worst of 3: web-5d9-2)"
+    found = {f["rule"]: f for f in report["findings"] if f["subject"]["name"] == worst}
+    assert "30 %" in found["throttled-often"]["message"]
+    assert found["throttled-often"]["severity"] == "error"
+    (container,) = report["clusters"][0]["containers"]
+    assert container["worst_pod"] == "web-5d9-2"
+    assert container["counters"]["throttled_periods"] == pytest.approx(0.3 * 864_000, rel=0.01)
+    # 0.45 cores x 1.5 are less than the quota that held it back x 1.5: at least 750m.
+    assert container["limit_advice"]["decision"] == "raise"
+    assert container["limit_advice"]["quota"]["cores"] == 0.75
+    assert container["limit_advice"]["need"]["lower_bound"] is True
+    # The limit is its request as well, and it uses nine tenths of that: near enough.
+    assert container["request_advice"] == {
+        "decision": "keep",
+        "millicores": 450,
+        "formula": "p95 of 288 windows of 5 min = 450m, rounded up to 450m",
+    }
+
+
+def _constant(rate: float, _at: int) -> float:
+    return rate
 
 
 def test_a_selector_chooses_pods(look: Look) -> None:

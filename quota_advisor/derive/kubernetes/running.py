@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from quota_advisor.derive.bounds import deflated, lower_bound_ratio
 from quota_advisor.derive.kubernetes.qos import MILLI, kubelet_limit
@@ -71,8 +71,8 @@ def workload_of(replica: Replica, name: str, facts: ClusterFacts) -> Workload:
         name: By which people know it.
         facts: Of its cluster.
     """
-    nodes = facts.nodes
-    node = None if isinstance(nodes, Missing) else nodes.get(replica.pod.node)
+    nodes = {} if isinstance(facts.nodes, Missing) else facts.nodes
+    node = nodes.get(replica.pod.node) or largest(nodes.values())
     return Workload(
         kind="container",
         name=name,
@@ -82,6 +82,16 @@ def workload_of(replica: Replica, name: str, facts: ClusterFacts) -> Workload:
         members=(),
         node=_node(node),
     )
+
+
+def largest(nodes: Iterable[ClusterNode]) -> ClusterNode | None:
+    """Return the largest machine, for what waits for a node or whose node is not known."""
+    machines = [n for n in nodes if isinstance(n.capacity_millicores, int) and not n.is_virtual]
+    return max(machines, key=_capacity, default=None)
+
+
+def _capacity(node: ClusterNode) -> int:
+    return node.capacity_millicores if isinstance(node.capacity_millicores, int) else 0
 
 
 def limit_of(applied: Applied) -> CpuLimit:
