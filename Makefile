@@ -41,8 +41,12 @@ test: $(READY) native ## run every test that this machine can run
 
 check-long: $(READY) ## what takes too long for each change: the newest Python, 10^6 inputs a reader
 	@tools/newest-python
+	@FUZZ_SECONDS=600 native/fuzz build/fuzz
 	@$(BIN)/python tools/fuzz.py --inputs 1000000
-	@KILLS=200 GLOB_PATTERNS=20000 $(BIN)/python -m pytest -q tests/files tests/checkout/test_globs.py
+	@KILLS=200 GLOB_PATTERNS=20000 FIXED_FILES=5000 MUTATED_RUNS=200 SHORT_LIVES=100000 \
+		$(BIN)/python -m pytest -q tests/files tests/checkout/test_globs.py tests/fix/test_many_files.py \
+		tests/lint/test_vanishing.py tests/cli/test_changing_host.py \
+		tests/native/test_cgroup_native.py
 
 native: $(READY) ## build the native library and run its unit tests
 	@tools/native-tests build/native

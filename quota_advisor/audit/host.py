@@ -32,6 +32,7 @@ def audit_host(  # noqa: PLR0913 - each is a choice of its own, all by name
     user: bool = False,
     units: Collection[str] = (),
     adapter: Adapter = "auto",
+    redact: bool = False,
     rulebook: Rulebook | None = None,
     on_progress: Progress | None = None,
 ) -> Report:
@@ -44,6 +45,7 @@ def audit_host(  # noqa: PLR0913 - each is a choice of its own, all by name
         user: Ask the calling user's own systemd too.
         units: Names of units, containers or cgroups to size even if they never had a quota.
         adapter: D-Bus library.
+        redact: Put other names in place of those of units, containers, users and of the host.
         rulebook: The rules to run; None for all, with the nearest configuration file.
         on_progress: Called with the seconds gone and the seconds in all.
 
@@ -53,9 +55,12 @@ def audit_host(  # noqa: PLR0913 - each is a choice of its own, all by name
 
     Raises:
         ConfigError: The configuration file is malformed.
-        UsageError: The window, or a sampling window in it, is too short.
+        UsageError: The window, or a sampling window in it, is too short; names to size, and none
+            to be told.
     """
     _check_window(window_sec, samples)
+    if redact and units:
+        raise UsageError("--redact and --unit: no name is left to find", hint="give one of them")
     rulebook = rulebook or load_rulebook()
     request = Request(
         window_sec=window_sec,
@@ -64,7 +69,13 @@ def audit_host(  # noqa: PLR0913 - each is a choice of its own, all by name
         user=user,
         on_progress=on_progress,
     )
-    return judge(collect_host(HostRoot(Path(root)), request), rulebook, "audit host", units)
+    facts = collect_host(HostRoot(Path(root)), request)
+    if redact:
+        # Hardly anybody asks for it.
+        from quota_advisor.audit.anonymous import anonymous  # noqa: PLC0415
+
+        facts = anonymous(facts)
+    return judge(facts, rulebook, "audit host", units)
 
 
 def _check_window(window_sec: float, samples: int | None) -> None:

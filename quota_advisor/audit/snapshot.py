@@ -7,9 +7,9 @@ from pathlib import Path
 
 import quota_advisor
 from quota_advisor.audit.judge import judge
-from quota_advisor.audit.printable_facts import printable_facts
 from quota_advisor.audit.redact import without_secrets
 from quota_advisor.audit.snapshot_file import dump_snapshot, load_snapshot
+from quota_advisor.audit.texts import printable_facts
 from quota_advisor.model.host import HostFacts
 from quota_advisor.model.report import Report
 from quota_advisor.rulebook.chosen import Rulebook, load_rulebook

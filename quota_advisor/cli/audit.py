@@ -64,6 +64,11 @@ def command() -> None:
     help="D-Bus library.",
 )
 @click.option(
+    "--redact",
+    is_flag=True,
+    help="Put other names in place of those of units, containers, users and of this host.",
+)
+@click.option(
     "--save",
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write the facts to this file, for audit snapshot; without values that may be secret.",
@@ -78,6 +83,7 @@ def host(  # noqa: PLR0913 - one parameter an option
     units: tuple[str, ...],
     user: bool,
     adapter: Literal["auto", "dbus-fast", "pydbus"],
+    redact: bool,
     save: Path | None,
 ) -> int:
     """Audit this host: its units, containers and cgroups, with or without systemd.
@@ -88,6 +94,7 @@ def host(  # noqa: PLR0913 - one parameter an option
     quota-advisor audit host --window 60 --unit api.service
     quota-advisor audit host --window 0 --format json
     quota-advisor audit host --root /host --save facts.json
+    quota-advisor audit host --redact --save facts.json
     """  # noqa: D301 - click's mark for lines to keep
     check_outputs(output, *([] if save is None else [save]))
     rulebook = load_rules(output)
@@ -98,6 +105,7 @@ def host(  # noqa: PLR0913 - one parameter an option
         units=units,
         user=user,
         adapter=adapter,
+        redact=redact,
         rulebook=rulebook,
         on_progress=_progress if is_terminal(sys.stderr) else None,
     )

@@ -99,6 +99,8 @@ def _spelling(unit: UnitConfig, judged: JudgedAssignment) -> Replacement | None:
     written, key = judged.assignment, judged.suggestion
     if key not in CPU_KEYS or not _is_spelling_of(written.key, key) or not written.value:
         return None
+    if _would_mislead(written):
+        return None
     # Named as D-Bus names it, a bare number meant microseconds, which here would be seconds.
     if key.endswith("Sec") and _BARE_NUMBER.search(written.value):
         return None
@@ -127,12 +129,19 @@ def _move(unit: UnitConfig, judged: JudgedAssignment) -> Move | None:
     written, section = judged.assignment, unit_section(unit.name)
     if not section or written.section == section or not _is_only(unit, written.key):
         return None
+    if _would_mislead(written):
+        return None
     there = dataclasses.replace(written, section=section)
     if any(v.outcome is not Outcome.APPLIED for v in judge(unit.name, [there])):
         return None
     where = f"[{written.section}]" if written.section else "no section"
     why = f"{written.key}={written.value} was ignored in {where}; in [{section}] it takes effect"
     return Move(WRONG_SECTION, written.location, section, why)
+
+
+def _would_mislead(written: Assignment) -> bool:
+    """Whether what is ignored now would be another number in force than its author wrote."""
+    return misreading(written.value) is not None
 
 
 def _number(written: Assignment) -> Replacement | None:

@@ -72,9 +72,12 @@ CASES = {
         "[Unit]\n[Service]\nExecStart=/bin/a \\\n  b\nAllowedCPUs=0 \\\n# between\n 1\n",
     ),
     "a key that is wrong in both ways": (
-        "[Unit]\ncpuquota=050%\n[Service]\nType=simple\n",
-        "[Unit]\n[Service]\nType=simple\nCPUQuota=40%\n",
+        "[Unit]\ncpuquota=50%\n[Service]\nType=simple\n",
+        "[Unit]\n[Service]\nType=simple\nCPUQuota=50%\n",
     ),
+    # Its author meant 50 %; in force it would be 40 %.
+    "a misspelt key with a value that is misread": ("[Service]\ncpuquota=050%\n", None),
+    "a misplaced key with a value that is misread": ("[Unit]\nCPUQuota=050%\n[Service]\n", None),
     "line ends of Windows and no last one": (
         "\ufeff[Service]\r\ncpuquota=50%\r\n[Unit]\r\nCPUWeight=20",
         "\ufeff[Service]\r\nCPUQuota=50%\r\nCPUWeight=20\r\n[Unit]",
@@ -116,7 +119,7 @@ def test_fixing_twice_changes_nothing_more_and_leaves_nothing_to_fix(
 def test_a_preview_is_a_diff_that_changes_nothing_and_can_be_applied(
     lint: Lint, tmp_path: Path
 ) -> None:
-    text = "[Unit]\nCPUQuota=050%\n\n[Service]\nExecStart=/bin/a"
+    text = "[Unit]\ncpuquota=50%\n\n[Service]\nExecStart=/bin/a"
     done = lint("--diff", "--format", "json=r.json", files={"sub/a.service": text})
     assert done.code == 1
     assert (tmp_path / "sub/a.service").read_text() == text
@@ -125,13 +128,13 @@ def test_a_preview_is_a_diff_that_changes_nothing_and_can_be_applied(
         "+++ b/sub/a.service\n"
         "@@ -1,5 +1,5 @@\n"
         " [Unit]\n"
-        "-CPUQuota=050%\n"
+        "-cpuquota=50%\n"
         " \n"
         " [Service]\n"
         "-ExecStart=/bin/a\n"
         "\\ No newline at end of file\n"
         "+ExecStart=/bin/a\n"
-        "+CPUQuota=40%\n"
+        "+CPUQuota=50%\n"
         "\\ No newline at end of file\n"
     )
     assert "would fix sub/a.service:2: " in done.err

@@ -27,10 +27,14 @@ SYSTEM_SEARCH_PATH = (
 )
 """Where the system manager looks, highest priority first."""
 
-_TYPES = "service|socket|target|device|mount|automount|swap|timer|path|slice|scope|snapshot|busname"
+UNIT_TYPES = (
+    "service|socket|target|device|mount|automount|swap|timer|path|slice|scope|snapshot|busname"
+)
+"""What names of units end in, as a pattern."""
+
 _UNIT_NAME = re.compile(
     rf"(?P<prefix>[0-9A-Za-z:_.\\-]+)(?P<at>@(?P<instance>[0-9A-Za-z:_.\\@-]*))?"
-    rf"\.(?P<type>{_TYPES})"
+    rf"\.(?P<type>{UNIT_TYPES})"
 )
 _MAX_NAME = 255
 _ALIASABLE = frozenset({"service", "socket", "target", "device", "timer", "path"})
