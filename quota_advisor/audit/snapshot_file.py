@@ -14,6 +14,7 @@ from quota_advisor.files.writing import reason
 from quota_advisor.model.cgroup import CgroupFacts, Demand
 from quota_advisor.model.host import HostFacts
 from quota_advisor.model.limit import Bandwidth
+from quota_advisor.model.unit import Outcome, UnitConfig
 
 FORMAT: Literal["quota-advisor/snapshot/v1"] = "quota-advisor/snapshot/v1"
 
@@ -58,6 +59,9 @@ def load_snapshot(path: Path) -> HostFacts:
         wrong = _impossible(group)
         if wrong:
             raise SnapshotError(f"{path}: facts.cgroups.{number}.{wrong}")
+    for number, unit in enumerate(facts.units):
+        if isinstance(unit.config, UnitConfig) and (wrong := _contradictory(unit.config)):
+            raise SnapshotError(f"{path}: facts.units.{number}.config.{wrong}")
     return facts
 
 
@@ -93,4 +97,18 @@ def _impossible(group: CgroupFacts) -> str:
         return "limit: quota and period are more than nothing"
     if isinstance(demand, Demand) and min(demand.windows, demand.interval_usec) <= 0:
         return "demand: there is at least one window, and it has a length"
+    return ""
+
+
+def _contradictory(config: UnitConfig) -> str:
+    """Return what no merge of files says of a unit, or nothing."""
+    for key, place, written in (
+        ("CPUQuota", "quota_from", config.quota_from),
+        ("CPUQuotaPeriodSec", "period_from", config.period_from),
+    ):
+        if written is not None and written.key != key:
+            return f"{place}: {written.key!r} sets no {key}"
+    applied = {j.assignment.key for j in config.judged if j.outcome is Outcome.APPLIED}
+    if config.allowed_cpus and "AllowedCPUs" not in applied:
+        return "allowed_cpus: no line sets them"
     return ""

@@ -155,6 +155,25 @@ def test_another_version_and_malformed_facts_are_refused(
     assert raised.value.exit_code == 3
 
 
+def test_what_no_merge_of_files_says_is_refused(tmp_path: Path) -> None:
+    path = stored(
+        facts_of("throttled-often/blames-the-line-that-sets-the-quota", tmp_path), tmp_path
+    )
+    data = json.loads(path.read_text())
+    unit = next(n for n, u in enumerate(data["facts"]["units"]) if u["config"].get("quota_from"))
+    for field, value, told in (
+        ("allowed_cpus", [1], "allowed_cpus: no line sets them"),
+        ("quota_from", {"key": "CPUWeight"}, "quota_from: 'CPUWeight' sets no CPUQuota"),
+    ):
+        broken = json.loads(path.read_text())
+        config = broken["facts"]["units"][unit]["config"]
+        config[field] = config[field] | value if isinstance(value, dict) else value
+        file = tmp_path / "broken.json"
+        file.write_text(json.dumps(broken))
+        with pytest.raises(SnapshotError, match=told):
+            load_snapshot(file)
+
+
 @pytest.mark.parametrize(
     "data",
     [b"", b"{", b"not json", b"\xff\xfe{}", b"[" * 200_000, b"\x00"],

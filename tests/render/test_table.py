@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from quota_advisor.model.report import Report
-from quota_advisor.render import render
+from quota_advisor.render import FORMATS, render
 from quota_advisor.render.view import View
 from tests.advise.hosts import judge_all
 from tests.rules.facts import (
@@ -142,7 +142,7 @@ def test_columns_without_a_value_are_left_out(tmp_path: Path) -> None:
     assert "THROTTLED" in heading
 
 
-@pytest.mark.parametrize("form", ["table", "markdown", "github", "junit", "json", "sarif"])
+@pytest.mark.parametrize("form", FORMATS)
 def test_names_are_made_safe_when_they_are_printed(form: str, tmp_path: Path) -> None:
     names = ("esc\x1b[31m", "two\nlines", "not-utf8-\udcff")
     groups = {f"/system.slice/{name}.service": throttled() for name in names}
