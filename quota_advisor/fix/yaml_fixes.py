@@ -23,7 +23,7 @@ from quota_advisor.documents.yaml.tree import BrokenDocumentError, Node
 from quota_advisor.documents.yaml.written import written_mappings
 from quota_advisor.fix.edits import Wanted, location, span
 from quota_advisor.fix.yaml_changes import Edit, Rewrite, Shift, edited, plain
-from quota_advisor.fix.yaml_plan import Proposal, plan
+from quota_advisor.fix.yaml_plan import Asked, Proposal, plan
 from quota_advisor.model import finding as model
 from quota_advisor.model.source import Location
 from quota_advisor.records import NamedTuple
@@ -62,8 +62,9 @@ class Fixed(NamedTuple):
 
 
 class _Document(NamedTuple):
-    """One document of a file, and its tree."""
+    """One document of a file, its tree, and the findings in it by rule, line and column."""
 
+    asked: Asked
     file: str
     line: int
     data: bytes
@@ -87,7 +88,7 @@ def fix_yaml(file: str, data: bytes, wanted: Wanted, first_line: int = 1) -> Fix
     settled: list[Settled] = []
     last = added = 0
     for document, part in _documents(file, body, wanted, first_line):
-        proposals = _plan(document, wanted)
+        proposals = _plan(document)
         if edits := _proven(document, proposals):
             new = edited(document.text, edits)
             settled += _settled(
@@ -112,16 +113,18 @@ def _documents(
     file: str, body: bytes, wanted: Wanted, first_line: int
 ) -> Iterator[tuple[_Document, Part]]:
     """Yield the documents that findings are in."""
-    lines = sorted({place.line for _, place in wanted if place.file == file})
+    found = sorted((at.line, rule, at.column) for rule, at in wanted if at.file == file)
+    lines = [line for line, _, _ in found]
     parts = list(documents(body, Part(0, len(body), first_line)))
     ends = (*(float(part.line) for part in parts[1:]), math.inf)
     for part, end in zip(parts, ends, strict=False):
-        at = bisect.bisect_left(lines, part.line)
-        if at < len(lines) and lines[at] < end and (document := _read(file, body, part)):
+        first, last = bisect.bisect_left(lines, part.line), bisect.bisect_left(lines, end)
+        asked = {(rule, line, column) for line, rule, column in found[first:last]}
+        if asked and (document := _read(file, body, part, asked)):
             yield document, part
 
 
-def _read(file: str, body: bytes, part: Part) -> _Document | None:
+def _read(file: str, body: bytes, part: Part, asked: Asked) -> _Document | None:
     """Return a document, if all of it is plain enough to be changed."""
     if part.end - part.start > MAX_DOCUMENT_BYTES:
         return None
@@ -133,16 +136,15 @@ def _read(file: str, body: bytes, part: Part) -> _Document | None:
         return None
     if _OTHER_BREAKS.search(text):
         return None
-    return _Document(file, part.line, data, text, tree.root)
+    return _Document(asked, file, part.line, data, text, tree.root)
 
 
-def _plan(document: _Document, wanted: Wanted) -> list[Proposal]:
-    asked = {(rule, at.line, at.column) for rule, at in wanted if at.file == document.file}
+def _plan(document: _Document) -> list[Proposal]:
     # Two anchors of one name are fine for the API, and this parser stops at the second.
     with contextlib.suppress(yaml.YAMLError):
-        places = {(line, column) for _, line, column in asked}
+        places = {(line, column) for _, line, column in document.asked}
         mappings = written_mappings(document.data, document.line, places)
-        proposals = plan(document.root, mappings, asked)
+        proposals = plan(document.root, mappings, document.asked)
         return [p for p in proposals if p.change.edits(document.text)]
     return []
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import difflib
 from collections.abc import Callable
 from dataclasses import field
 from pathlib import Path
 
 from quota_advisor.checkout.inputs import InputFile, Inputs, read_input
+from quota_advisor.fix.diff import unified_diff
 from quota_advisor.fix.edits import apply
 from quota_advisor.fix.rewrite import rewrite
 from quota_advisor.lint.run import Linted
@@ -41,7 +41,7 @@ class Change:
     def diff(self) -> bytes:
         """Return the change as a unified diff."""
         path = self.file.path
-        lines = difflib.unified_diff(_lines(self.old), _lines(self.new), f"a/{path}", f"b/{path}")
+        lines = unified_diff(_lines(self.old), _lines(self.new), f"a/{path}", f"b/{path}")
         whole = (x if x.endswith("\n") else f"{x}\n\\ No newline at end of file\n" for x in lines)
         return "".join(whole).encode("utf-8", "surrogateescape")
 

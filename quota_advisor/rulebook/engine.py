@@ -134,19 +134,76 @@ class Scope:
         return self.live or self.judged.subject
 
 
-@dataclass(frozen=True, slots=True)
-class _Ledger:
-    """What became of the suppression comments, each with a rule that it names.
+@dataclass(slots=True)
+class _Comments:
+    """Suppression comments that stand in the files of some subjects: of one file, as a rule.
 
     Attributes:
-        used: A finding was suppressed.
-        ran: The rule judged a subject of the comment.
-        unsure: The rule could not judge one.
+        all: The comments.
+        subject: The first of the subjects.
+        by_rule: The first comment with a reason that names a rule.
+        ran: Rules that judged a subject.
+        unsure: Rules that could not judge one.
     """
 
-    used: set[tuple[Location, str]] = field(default_factory=set)
-    ran: set[tuple[Location, str]] = field(default_factory=set)
-    unsure: set[tuple[Location, str]] = field(default_factory=set)
+    all: tuple[Suppression, ...]
+    subject: Subject
+    by_rule: dict[str, Suppression] = field(default_factory=dict)
+    ran: set[str] = field(default_factory=set)
+    unsure: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        for suppression in self.all:
+            if suppression.reason:
+                for rule in suppression.rules:
+                    self.by_rule.setdefault(rule, suppression)
+
+
+class _Ledger:
+    """What becomes of the suppression comments.
+
+    Thousands of subjects can share thousands of comments: nothing here is done for each pair.
+
+    Attributes:
+        used: Comments, each with a rule of which it left a finding out.
+    """
+
+    def __init__(self) -> None:
+        self.used: set[tuple[Location, str]] = set()
+        # By the identity of what subjects share: it lives as long as they do.
+        self._comments: dict[int, _Comments] = {}
+
+    def comments(self, scope: Scope) -> _Comments | None:
+        """Return the comments about a subject, None where there are none."""
+        shared = scope.suppressions
+        if not shared:
+            return None
+        found = self._comments.get(id(shared))
+        if found is None:
+            found = self._comments[id(shared)] = _Comments(shared, scope.subject)
+        return found
+
+    def in_vain(self) -> set[tuple[Location, str]]:
+        """Return comments, each with a rule that found nothing to leave out although it ran."""
+        groups = self._comments.values()
+        ran = {pair for group in groups for pair in _named(group.all, group.ran)}
+        unsure = {pair for group in groups for pair in _named(group.all, group.unsure)}
+        return ran - unsure - self.used
+
+    def __iter__(self) -> Iterator[tuple[Suppression, Subject]]:
+        """Yield each comment once, with the first of its subjects, in the order of their places."""
+        found: dict[Location, tuple[Suppression, Subject]] = {}
+        for group in self._comments.values():
+            for suppression in group.all:
+                found.setdefault(suppression.location, (suppression, group.subject))
+        return (found[location] for location in sorted(found))
+
+
+def _named(comments: Iterable[Suppression], rules: set[str]) -> Iterator[tuple[Location, str]]:
+    for comment in comments:
+        for rule in comment.rules:
+            if rule in rules:
+                yield comment.location, rule
 
 
 class Plan:
@@ -219,7 +276,7 @@ def run(
                 seen.add(key)
             _file(finding, scope, config, results, ledger)
     # What nobody heeds is neither used nor unused.
-    for use in _suppression_uses(scopes, ledger, plan.known) if config.heed_comments else ():
+    for use in _suppression_uses(ledger, plan.known) if config.heed_comments else ():
         scope = Scope(use)
         for finding in _judge(scope, plan, extent, results, ledger):
             _file(finding, scope, config, results, ledger)
@@ -232,23 +289,23 @@ def _judge(
 ) -> Iterator[Finding]:
     """Yield one subject's findings; what was skipped or failed goes into the results."""
     judged = scope.judged
-    usual = ledger.unsure if scope.is_measured else ledger.ran
+    comments = ledger.comments(scope)
     for rule, function in plan.checks_for(type(judged)):
-        entry = usual
+        is_sure = not scope.is_measured
         try:
             for verdict in function(judged, rule):
                 if isinstance(verdict, Skip):
-                    entry = ledger.unsure
+                    is_sure = False
                     skipped = Skipped(rule=rule.id, subject=scope.subject, reason=verdict.reason)
                     results.skipped.append(skipped)
                 else:
                     yield _stamp(verdict, scope.subject, rule, extent)
         except Exception as error:  # noqa: BLE001 - one broken rule must not stop the others
-            entry = ledger.unsure
+            is_sure = False
             text = f"{type(error).__name__}: {error}"
             results.errors.append(InternalError(rule=rule.id, subject=scope.subject, error=text))
-        if scope.suppressions:
-            entry.update((suppression.location, rule.id) for suppression in scope.suppressions)
+        if comments is not None:
+            (comments.ran if is_sure else comments.unsure).add(rule.id)
 
 
 def _stamp(hit: Hit, subject: Subject, rule: Rule, extent: Extent | None) -> Finding:
@@ -284,11 +341,12 @@ def _file(
     ledger: _Ledger,
 ) -> None:
     """Put a finding among the suppressed ones if something asks for it, else among the rest."""
-    for suppression in scope.suppressions if config.heed_comments else ():
-        if finding.rule in suppression.rules and suppression.reason:
-            ledger.used.add((suppression.location, finding.rule))
-            results.suppressed.append(SuppressedFinding(finding=finding, reason=suppression.reason))
-            return
+    comments = ledger.comments(scope) if config.heed_comments else None
+    suppression = comments and comments.by_rule.get(finding.rule)
+    if suppression:
+        ledger.used.add((suppression.location, finding.rule))
+        results.suppressed.append(SuppressedFinding(finding=finding, reason=suppression.reason))
+        return
     for entry in config.suppress:
         if _leaves_out(entry, finding):
             results.suppressed.append(
@@ -312,16 +370,11 @@ def unused_entries(results: Results, config: Config) -> list[SuppressEntry]:
     return [entry for entry in config.suppress if entry not in used]
 
 
-def _suppression_uses(
-    scopes: Iterable[Scope], ledger: _Ledger, known: Collection[str]
-) -> Iterator[SuppressionUse]:
+def _suppression_uses(ledger: _Ledger, known: Collection[str]) -> Iterator[SuppressionUse]:
     """Yield each comment once, with the rules it names in vain."""
-    comments: dict[Location, tuple[Suppression, Subject]] = {}
-    for scope in scopes:
-        for suppression in scope.suppressions:
-            comments.setdefault(suppression.location, (suppression, scope.subject))
-    in_vain = ledger.ran - ledger.unsure - ledger.used
-    for location, (suppression, subject) in sorted(comments.items()):
+    in_vain = ledger.in_vain()
+    for suppression, subject in ledger:
+        location = suppression.location
         unused = tuple(r for r in suppression.rules if (location, r) in in_vain)
         unknown = tuple(r for r in suppression.rules if r not in known)
         yield SuppressionUse(suppression, subject, unused, unknown)

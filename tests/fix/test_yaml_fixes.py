@@ -253,7 +253,7 @@ def test_a_large_document_is_left_alone() -> None:
 )
 def test_a_change_that_does_more_than_it_says_is_not_made(text: str, *, proven: bool) -> None:
     data = text.encode()
-    document = yaml_fixes._read("a.yaml", data, whole(data))
+    document = yaml_fixes._read("a.yaml", data, whole(data), set())
     assert document is not None
     key = Span(text.index("cpus"), text.index("cpus") + 4, 1, text.index("cpus") + 1)
     entry = Entry("cpus", key, key, 0, shared=False)

@@ -189,9 +189,9 @@ class Reader:
         return found
 
     def _suppressions(self, annotations: AbstractMapping[str, Scalar]) -> tuple[Suppression, ...]:
-        if not annotations:
-            return self.source.suppressions
-        return (*self.source.suppressions, *from_annotations(self.source.file, annotations))
+        shared = self.source.suppressions
+        own = tuple(from_annotations(self.source.file, annotations)) if annotations else ()
+        return (*shared, *own) if own else shared
 
     def _is_partial(self, kind: str, api_version: str, containers: tuple[Container, ...]) -> bool:
         """Whether this is a patch: the API would refuse it as an object of its own."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from quota_advisor.model.manifest import Scalar
 from quota_advisor.model.source import Location
@@ -39,23 +39,37 @@ def from_comments(file: str, data: bytes, line: int) -> tuple[Suppression, ...]:
     from quota_advisor.documents.yaml.exact_tree import scalar_spans  # noqa: PLC0415
 
     spans = [(first, last) for first, last in scalar_spans(data) if last - first > 1]
-    return tuple(
-        _suppression(file, text, line, match)
-        for match in found
-        if not any(first <= match.start() < last for first, last in spans)
-    )
+    return tuple(_suppressions(file, text, line, _outside(found, spans)))
 
 
-def _suppression(file: str, text: str, line: int, match: re.Match[str]) -> Suppression:
-    start = match.start()
-    row = line + text.count("\n", 0, start)
-    column = start - text.rfind("\n", 0, start)
-    ids = (part.strip() for part in match[1].split(","))
-    return Suppression(
-        rules=tuple(part for part in ids if part),
-        reason=match[2].strip(),
-        location=Location(file=file, line=row, column=column),
-    )
+def _outside(
+    found: Iterable[re.Match[str]], spans: Iterable[tuple[int, int]]
+) -> Iterator[re.Match[str]]:
+    """Yield what is in none of some spans; both are in the order of the text."""
+    ahead = iter(spans)
+    first = last = 0
+    for match in found:
+        start = match.start()
+        while last <= start and (span := next(ahead, None)):
+            first, last = span
+        if not first <= start < last:
+            yield match
+
+
+def _suppressions(
+    file: str, text: str, line: int, found: Iterable[re.Match[str]]
+) -> Iterator[Suppression]:
+    counted = 0
+    for match in found:
+        start = match.start()
+        line += text.count("\n", counted, start)
+        counted = start
+        ids = (part.strip() for part in match[1].split(","))
+        yield Suppression(
+            rules=tuple(part for part in ids if part),
+            reason=match[2].strip(),
+            location=Location(file=file, line=line, column=start - text.rfind("\n", 0, start)),
+        )
 
 
 def from_annotations(file: str, annotations: Mapping[str, Scalar]) -> Iterator[Suppression]:
