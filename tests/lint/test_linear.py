@@ -44,11 +44,11 @@ def pods_with_comments(count: int) -> str:
 
 
 def comments_between_texts(count: int) -> str:
-    return POD + "notes:\n" + count * ("- 'one\n  two'\n" + COMMENT)
+    return POD + "notes:\n" + 5 * count * ("- 'one\n  two'\n" + COMMENT)
 
 
 def fixable_documents(count: int) -> str:
-    return "---\n".join(count // 4 * [STRAY])
+    return "---\n".join(count * [STRAY])
 
 
 def fixable_items(count: int) -> str:
