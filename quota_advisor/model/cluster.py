@@ -86,6 +86,8 @@ class LivePod:
         applied: CPU of its containers by name, as they run.
         resize: What keeps a wanted size from coming true, or what is missing to it; empty for
             nothing.
+        generation: Counts the changes of its spec, which a resize is one of; 0 where the API does
+            not count them (before Kubernetes 1.33).
         started: When it started, in the API's notation; empty before.
         container_starts: When each container last started, likewise.
         use: What was measured of its containers by name, and of :data:`POD_AS_A_WHOLE`.
@@ -99,6 +101,7 @@ class LivePod:
     qos_class: str
     applied: Mapping[str, Applied]
     resize: str = ""
+    generation: int = 0
     started: str = ""
     container_starts: Mapping[str, str] = field(default_factory=dict)
     use: Mapping[str, Use] = field(default_factory=dict)
@@ -111,10 +114,13 @@ class LiveWorkload:
     Attributes:
         owner: What they belong to.
         pods: All of them, by name.
+        template: CPU of each container as the owner asks for it; missing where it has no template
+            that can be read.
     """
 
     owner: Owner
     pods: tuple[LivePod, ...]
+    template: Mapping[str, Applied] | Missing = Missing(reason="its owner was not read")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ from quota_advisor.collect.cluster.objects import (
 )
 from quota_advisor.collect.cluster.owners import Owners, read_between
 from quota_advisor.collect.cluster.pages import METADATA_ONLY, Object, list_all
-from quota_advisor.collect.cluster.pods import PodReader, by_owner
+from quota_advisor.collect.cluster.pods import PodReader, by_owner, read_template
 from quota_advisor.collect.cluster.shape import mapping
 from quota_advisor.errors import CollectError
 from quota_advisor.model.cluster import Autoscaler, ClusterFacts, ClusterNode
@@ -28,6 +28,11 @@ from quota_advisor.model.manifest import LimitRange, ResourceQuota
 from quota_advisor.model.problem import Problem
 from quota_advisor.records import dataclass
 
+_WITH_TEMPLATES = (
+    ("Deployment", "/apis/apps/v1", "deployments"),
+    ("StatefulSet", "/apis/apps/v1", "statefulsets"),
+    ("DaemonSet", "/apis/apps/v1", "daemonsets"),
+)
 T = TypeVar("T")
 
 _SETTINGS = (("LimitRange", "limitranges"), ("ResourceQuota", "resourcequotas"))
@@ -124,6 +129,11 @@ def collect(connection: Connection, part: Part) -> ClusterFacts:
             for kind, base, resource in _BETWEEN
         }
     )
+    templates = {
+        owner: template
+        for kind, base, resource in _WITH_TEMPLATES
+        for owner, template in reading.namespaced(base, resource, partial(read_template, kind))
+    }
     read = PodReader(owners).read
     pods = reading.namespaced("/api/v1", "pods", read, selector=part.selector)
     nodes = _nodes(reading, part)
@@ -136,7 +146,7 @@ def collect(connection: Connection, part: Part) -> ClusterFacts:
         context=connection.context,
         version=version,
         taken_at=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
-        workloads=by_owner(pods),
+        workloads=by_owner(pods, templates),
         nodes=nodes,
         limit_ranges=tuple(s for s in settings if isinstance(s, LimitRange)),
         resource_quotas=tuple(s for s in settings if isinstance(s, ResourceQuota)),

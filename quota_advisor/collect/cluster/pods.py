@@ -13,12 +13,16 @@ from typing import Any
 from quota_advisor.collect.cluster.owners import Owners
 from quota_advisor.collect.cluster.pages import Object
 from quota_advisor.collect.cluster.shape import mapping, maps, text
+from quota_advisor.documents.kubernetes.keys import POD_PATHS
 from quota_advisor.documents.kubernetes.pods import Source, read_pod
 from quota_advisor.documents.kubernetes.quantity import CpuQuantity, parse_cpu
 from quota_advisor.documents.yaml.plain_tree import mapping_of
 from quota_advisor.documents.yaml.tree import as_mapping
 from quota_advisor.model.cluster import Applied, LivePod, LiveWorkload, Owner
+from quota_advisor.model.limit import Missing
 from quota_advisor.model.manifest import Pod, Scalar
+
+NOT_READ = Missing(reason="its owner was not read")
 
 FINISHED = ("Succeeded", "Failed")
 """Phases of pods that use no CPU any more."""
@@ -61,6 +65,7 @@ class PodReader:
             qos_class=text(status, "qosClass"),
             applied=dict(_applied(in_force, statuses)),
             resize=_resize(spec, status, statuses),
+            generation=_number(metadata.get("generation")),
             started=text(status, "startTime"),
             container_starts=dict(_starts(statuses)),
         )
@@ -85,13 +90,36 @@ class PodReader:
         return known
 
 
-def by_owner(pods: Iterable[tuple[Owner, LivePod] | None]) -> tuple[LiveWorkload, ...]:
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+Template = Mapping[str, Applied]
+"""CPU of containers by their names, as an owner asks for it."""
+
+
+def read_template(kind: str, root: Object) -> tuple[Owner, Template]:
+    """Return what an object asks for the pods that it makes."""
+    metadata, spec = mapping(root, "metadata"), root
+    for key in POD_PATHS[kind]:
+        spec = mapping(spec, key)
+    owner = Owner(namespace=text(metadata, "namespace"), kind=kind, name=text(metadata, "name"))
+    return owner, dict(_applied(spec, {}))
+
+
+def by_owner(
+    pods: Iterable[tuple[Owner, LivePod] | None], templates: Mapping[Owner, Template]
+) -> tuple[LiveWorkload, ...]:
     """Return pods as workloads, by owner; each pod once, though a list may name it twice."""
     found: dict[Owner, dict[str, LivePod]] = {}
     for owner, pod in filter(None, pods):
         found.setdefault(owner, {})[pod.name] = pod
     return tuple(
-        LiveWorkload(owner=owner, pods=tuple(pods[name] for name in sorted(pods)))
+        LiveWorkload(
+            owner=owner,
+            pods=tuple(pods[name] for name in sorted(pods)),
+            template=templates.get(owner, NOT_READ),
+        )
         for owner, pods in sorted(found.items())
     )
 
