@@ -165,6 +165,7 @@ def _example(one: _Shown) -> Iterator[str]:
     """Yield a case: why it exists, what is judged, and what is said of it."""
     comment = one.case.expect.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
     form = f" (facts of a host in [short form]({_TO_TESTS}/README.md))" * one.case.is_host
+    form += " (objects as the API server lists them)" * one.case.is_cluster
     yield from (f"{_link(one.case)}{form}: {comment}", "")
     for file in one.files:
         if one.case.judged.is_dir():

@@ -17,6 +17,7 @@ MODULES = {
     "DocumentNote": ("texts.documents",),
     "Host": ("host.demand", "host.node"),
     "KubeletConfig": ("kubernetes.kubelet",),
+    "LiveCase": ("kubernetes.live",),
     "PodCase": (
         "kubernetes.admission",
         "kubernetes.amounts",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from quota_advisor.advise.decide import decide
 from quota_advisor.advise.requests import advise_request
 from quota_advisor.checks import plan
 from quota_advisor.derive.cases import PodCase
+from quota_advisor.derive.kubernetes.live import LiveCase
 from quota_advisor.derive.kubernetes.namespaces import by_namespace
 from quota_advisor.derive.kubernetes.running import Replica, replicas, workload_of, worst
 from quota_advisor.model.advice import Advice
@@ -22,9 +24,10 @@ from quota_advisor.model.cluster import (
 )
 from quota_advisor.model.finding import Finding, Subject
 from quota_advisor.model.limit import Missing
-from quota_advisor.model.lint import LimitsPolicy, LintContext
-from quota_advisor.model.manifest import Pod, Role
+from quota_advisor.model.lint import LimitsPolicy, LintContext, SameLimit
+from quota_advisor.model.manifest import KubeletConfig, Place, Pod, Role, Scalar
 from quota_advisor.model.report import Report, Results
+from quota_advisor.model.source import Location
 from quota_advisor.model.workload import AdvisedWorkload, Workload
 from quota_advisor.records import NamedTuple
 from quota_advisor.rulebook.causes import one_a_cause
@@ -70,9 +73,12 @@ class _Judged(NamedTuple):
         containers: list[AdvisedContainer] = []
         for workload in facts.workloads:
             scopes += _pod_scopes(workload, context)
+            scopes.append(_live_scope(workload, facts))
             for running in _running(workload, facts):
                 containers.append(running.row)
                 scopes += running.scopes()
+        scopes += _same_limits(facts)
+        scopes += _kubelet_scopes(facts)
         results = run(scopes, plan(rulebook.chosen), rulebook.config)
         results.findings = one_a_cause(_once(results.findings), {})
         return cls(Cluster(facts=facts, containers=tuple(containers)), results)
@@ -101,6 +107,39 @@ def _pod_scopes(workload: LiveWorkload, context: LintContext) -> Iterator[Scope]
     specs: dict[int, Pod] = {id(live.pod): live.pod for live in workload.pods}
     for pod in specs.values():
         yield Scope(PodCase(pod, context), pod.suppressions, live=subject, is_measured=True)
+
+
+def _live_scope(workload: LiveWorkload, facts: ClusterFacts) -> Scope:
+    suppressions = workload.pods[0].pod.suppressions
+    return Scope(LiveCase(workload, facts), suppressions, is_measured=True)
+
+
+def _same_limits(facts: ClusterFacts) -> Iterator[Scope]:
+    """Yield each limit with the workloads that have it."""
+    names: defaultdict[str, set[str]] = defaultdict(set)
+    for workload in facts.workloads:
+        for container in workload.pods[0].pod.containers:
+            written = container.resources.limits.get("cpu")
+            if written is not None:
+                names[written.text].add(workload.owner.subject.name)
+    nowhere = Location(file="", line=0, column=0)
+    for limit, some in sorted(names.items()):
+        yield Scope(SameLimit(limit, tuple(sorted(some)), nowhere), is_measured=True)
+
+
+def _kubelet_scopes(facts: ClusterFacts) -> Iterator[Scope]:
+    """Yield the settings of kubelets, those of nodes that are set alike once."""
+    nodes = {} if isinstance(facts.nodes, Missing) else facts.nodes
+    alike: defaultdict[tuple[tuple[str, str], ...], list[str]] = defaultdict(list)
+    for node in nodes.values():
+        if not isinstance(node.configuration, Missing) and node.os != "windows":
+            alike[tuple(sorted(node.configuration.items()))].append(node.name)
+    for settings, names in alike.items():
+        others = f" and {len(names) - 1} more" if names[1:] else ""
+        written = {path: Scalar(value, True, 0, 0) for path, value in settings}
+        config = KubeletConfig(names[0], written, (), Place(0, 0))
+        live = Subject(kind="Node", name=f"{min(names)}{others}")
+        yield Scope(config, live=live, is_measured=True)
 
 
 class _Running(NamedTuple):

@@ -38,6 +38,7 @@ class AppliesTo(StrEnum):
     UNITS = "units"
     QUADLETS = "quadlets"
     PODS = "pods"
+    RUNNING_PODS = "running pods"
     KUBELETS = "kubelet configuration"
     COMPOSE_SERVICES = "compose services"
     DOCUMENTS = "documents"

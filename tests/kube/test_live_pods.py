@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import ssl
+import subprocess
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from quota_advisor.cli import run
+from quota_advisor.collect.cluster.connection import Connection, RefusedError, connect
+from quota_advisor.collect.cluster.pages import list_all
 from tests.kube.api import Api, build
 from tests.kube.prometheus import Series, missing, prometheus
 
@@ -286,6 +292,94 @@ def test_it_only_ever_reads(look: Look, log: Path) -> None:
     assert {event["verb"] for event in asked} <= {"get", "list"}
     assert not any("secrets" in event["requestURI"] for event in asked)
     assert not any("nodes/" in e["requestURI"] and "configz" not in e["requestURI"] for e in asked)
+
+
+class Kubelet(BaseHTTPRequestHandler):
+    """Answers as a kubelet does when the API server asks for its settings."""
+
+    disable_nagle_algorithm = True
+    settings: ClassVar[dict[str, Any]] = {
+        "kind": "KubeletConfiguration",
+        "cpuManagerPolicy": "static",
+        "cpuCFSQuota": True,
+    }
+
+    def do_GET(self) -> None:
+        body = json.dumps({"kubeletconfig": self.settings}).encode()
+        self.send_response(200 if self.path == "/configz" else 404)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def kubelet(tmp_path: Path) -> Iterator[int]:
+    """Run a kubelet's server on loopback, with a certificate of its own; gives its port."""
+    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
+    where = ["-subj", "/CN=kubelet", "-keyout", str(key), "-out", str(certificate)]
+    subprocess.run([*made, *where], check=True, capture_output=True)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Kubelet)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate, key)
+    server.socket = tls.wrap_socket(server.socket, server_side=True)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield server.server_address[1]
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_the_settings_of_kubelets_are_judged_too(api: Api, look: Look, kubelet: int) -> None:
+    node(api, "asked", "v1.35.1")
+    body = api.get("/api/v1/nodes/asked").body
+    # The server leads what is proxied to any address to this port on loopback.
+    body["status"]["addresses"] = [{"type": "InternalIP", "address": "192.0.2.1"}]
+    body["status"]["daemonEndpoints"] = {"kubeletEndpoint": {"Port": kubelet}}
+    answer = api.put("/api/v1/nodes/asked/status", body)
+    assert answer.code == 200, answer.message
+    found = [f for f in look("-n", "shop")["findings"] if f["subject"]["name"] == "asked"]
+    assert {f["rule"] for f in found} == {"cpu-manager-config"}
+    assert found[0]["subject"]["kind"] == "Node"
+
+
+def test_a_list_that_expires_is_begun_anew(api: Api) -> None:
+    connection = connect(api.kubeconfigs["admin"], None, 30.0)
+    path = "/api/v1/namespaces/crowd/pods"
+    starts = 0
+
+    def read(root: Mapping[str, Any]) -> str:
+        nonlocal starts
+        if root["metadata"]["name"] == "p-0000":
+            starts += 1
+            if starts == 1:
+                expire(api, connection, path)
+        return str(root["metadata"]["name"])
+
+    found = list_all(connection, path, read)
+    assert found == [f"p-{number:04}" for number in range(1100)]
+    assert starts == 2
+
+
+def expire(api: Api, connection: Connection, path: str) -> None:
+    """Make the tokens that were given out so far expire, and wait until they have."""
+    token = connection.get(path, {"limit": 1})["metadata"]["continue"]
+    api.expire_tokens()
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        try:
+            connection.get(path, {"limit": 1, "continue": token})
+        except RefusedError as error:
+            if error.code == 410:
+                return
+            raise
+        time.sleep(0.5)
+    raise AssertionError("the token does not expire")
 
 
 def test_a_context_that_is_not_there_is_named_with_those_that_are(look: Look) -> None:

@@ -1,7 +1,8 @@
 """Cases of the rules: what is judged, and beside it what the rules must say of it.
 
 The suffix of what is judged tells how it is read: ``.facts.yaml`` holds the facts of a host in
-short form, everything else is a file, or a directory of files, that lint reads.
+short form, ``.cluster.yaml`` objects as an API server lists them, everything else is a file, or a
+directory of files, that lint reads.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import yaml
 
 from quota_advisor.audit.judge import by_rule, decisions
 from quota_advisor.checkout.inputs import discover
+from quota_advisor.k8s.judge import judge as judge_clusters
 from quota_advisor.lint.run import judge_inputs
 from quota_advisor.model.finding import Evidence, Finding, Severity
 from quota_advisor.model.lint import LimitsPolicy, LintContext
@@ -25,6 +27,7 @@ from quota_advisor.model.workload import join
 from quota_advisor.rulebook.catalogue import Catalog
 from quota_advisor.rulebook.chosen import Rulebook
 from quota_advisor.rulebook.settings import Config
+from tests.rules.clusters import read_cluster
 from tests.rules.facts import host_facts, read_facts
 
 TREE = Path(__file__).parent
@@ -33,6 +36,7 @@ IN_PRACTICE = "met-in-practice"
 
 EXPECT = ".expect.yaml"
 FACTS = ".facts.yaml"
+CLUSTER = ".cluster.yaml"
 
 
 class _Written(pydantic.BaseModel):
@@ -113,6 +117,11 @@ class Case:
         return self.expect.name.removesuffix(EXPECT)
 
     @property
+    def is_cluster(self) -> bool:
+        """Whether the objects of a cluster are judged, not files."""
+        return self.judged.name.endswith(CLUSTER)
+
+    @property
     def is_host(self) -> bool:
         """Whether the facts of a host are judged, not files."""
         return self.judged.name.endswith(FACTS)
@@ -137,9 +146,13 @@ def judged(expect: Path) -> Path:
     """Return what stands beside an expectation: facts, a file, or a directory of files."""
     name = expect.name.removesuffix(EXPECT)
     beside = [path for path in expect.parent.iterdir() if path != expect]
-    found = [path for path in beside if name in (path.stem, path.name.removesuffix(FACTS))]
+    found = [path for path in beside if name in _stems(path)]
     assert len(found) == 1, f"{expect}: {[path.name for path in found]}"
     return found[0]
+
+
+def _stems(path: Path) -> tuple[str, ...]:
+    return path.stem, path.name.removesuffix(FACTS), path.name.removesuffix(CLUSTER)
 
 
 def results_of(case: Case, rules: Catalog, directory: Path) -> Results:
@@ -155,6 +168,9 @@ def results_of(case: Case, rules: Catalog, directory: Path) -> Results:
     if case.is_host:
         host = join(host_facts(read_facts(case.judged), directory))
         return by_rule(host, decisions(host), rulebook)
+    if case.is_cluster:
+        limits = case.read().limits
+        return judge_clusters([read_cluster(case.judged)], rulebook, limits).results
     inputs = discover([_as_given(_in_repository(case.judged, directory))])
     assert inputs.files, f"{case.judged}: nothing to judge"
     linted = judge_inputs(inputs, rulebook, case.read().context, jobs=1, verbose=True)

@@ -53,7 +53,7 @@ def test_the_rule_says_what_the_case_expects(
 
 def test_every_finding_about_a_file_has_a_place_and_advice(tmp_path: Path) -> None:
     for case in CASES:
-        if case.is_host:
+        if case.is_host or case.is_cluster:
             continue
         directory = tmp_path / case.rule / case.name
         directory.mkdir(parents=True)

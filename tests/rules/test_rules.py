@@ -10,6 +10,7 @@ import pytest
 
 from quota_advisor import checks
 from quota_advisor.derive.cases import ComposeCase, PodCase, QuadletCase
+from quota_advisor.derive.kubernetes.live import LiveCase
 from quota_advisor.derive.quota_case import QuotaCase
 from quota_advisor.model.lint import SameLimit
 from quota_advisor.model.manifest import DocumentNote, KubeletConfig
@@ -31,6 +32,7 @@ WORDS: dict[type, set[AppliesTo]] = {
     QuotaCase: {AppliesTo.WORKLOADS, AppliesTo.UNITS},
     QuadletCase: {AppliesTo.QUADLETS},
     PodCase: {AppliesTo.PODS},
+    LiveCase: {AppliesTo.RUNNING_PODS},
     KubeletConfig: {AppliesTo.KUBELETS},
     ComposeCase: {AppliesTo.COMPOSE_SERVICES},
     SameLimit: {AppliesTo.PODS, AppliesTo.COMPOSE_SERVICES, AppliesTo.UNITS},
