@@ -41,7 +41,7 @@ MAY_SEE: dict[str, set[str]] = {
     "audit": BASE | {"files"} | FACTS | CONCLUSIONS | {"checks", "collect"},
     "lint": BASE | {"files"} | FACTS | CONCLUSIONS | {"checks", "checkout", "fix"},
     "probe": BASE | {"shipped", "model", "sim", "collect", "sandbox", "render"},
-    "k8s": BASE | FACTS | CONCLUSIONS | {"checks", "collect"},
+    "k8s": BASE | {"files"} | FACTS | CONCLUSIONS | {"checks", "collect"},
     "cli": BASE
     | {"files", "model", "rulebook", "collect", "render", "audit", "lint", "probe", "k8s"},
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +11,15 @@ import click
 
 from quota_advisor.cli.options import Number, Output, output_options
 from quota_advisor.cli.output import check_outputs, exit_code, load_rules, show
+from quota_advisor.cli.streams import say
 from quota_advisor.errors import UsageError
 from quota_advisor.files.reading import read_named
 from quota_advisor.files.writing import reason
+from quota_advisor.printable import printable
 
 if TYPE_CHECKING:
     from quota_advisor.collect.cluster.prometheus import Server
+    from quota_advisor.model.report import Report
 
 
 @click.command("k8s")
@@ -85,6 +89,19 @@ if TYPE_CHECKING:
     "--prometheus-insecure", "insecure", is_flag=True, help="Do not look at its certificate."
 )
 @click.option(
+    "--patches",
+    "patches_to",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIRECTORY",
+    help="Write what is advised as patches with a kustomization; nothing is applied.",
+)
+@click.option(
+    "--server-dry-run",
+    "dry",
+    is_flag=True,
+    help="Ask the API server whether it would take the patches. Needs the right to patch.",
+)
+@click.option(
     "--limits",
     type=click.Choice(["ignore", "required", "forbidden"]),
     help="House rule for CPU limits of containers.  [default: ignore]",
@@ -102,6 +119,8 @@ def command(  # noqa: PLR0913 - each is an option of its own
     timeout_sec: float,
     limits: str | None,
     history: str,
+    patches_to: Path | None,
+    dry: bool,
     **prometheus: Any,
 ) -> int:
     """Find the CPU limits and requests that hurt in a live cluster. Nothing is ever changed there.
@@ -110,7 +129,7 @@ def command(  # noqa: PLR0913 - each is an option of its own
     quota-advisor k8s -n shop
     quota-advisor k8s -A --exclude-namespace kube-system --format json=cluster.json
     quota-advisor k8s -A --context eu --context us
-    quota-advisor k8s -n shop --prometheus http://prometheus.monitoring:9090
+    quota-advisor k8s -n shop --prometheus http://prometheus.monitoring:9090 --patches out/
     """  # noqa: D301 - click's mark for lines to keep
     if all_namespaces == bool(namespaces):
         raise UsageError("which pods?", hint="give --namespace NAME, or -A for all")
@@ -118,7 +137,7 @@ def command(  # noqa: PLR0913 - each is an option of its own
     rulebook = load_rules(output)
     # The client of Kubernetes takes a third of a second to import.
     from quota_advisor.collect.cluster.facts import Part  # noqa: PLC0415
-    from quota_advisor.k8s.clusters import Request, audit_clusters  # noqa: PLC0415
+    from quota_advisor.k8s.clusters import Request, audit_clusters, dry_run  # noqa: PLC0415
 
     request = Request(
         kubeconfig=kubeconfig,
@@ -130,8 +149,22 @@ def command(  # noqa: PLR0913 - each is an option of its own
         prometheus=_server(timeout_sec=timeout_sec, **prometheus),
     )
     report = audit_clusters(request, rulebook=rulebook)
+    if patches_to is not None:
+        _write_patches(report, patches_to)
+    if dry:
+        report = replace(report, problems=(*report.problems, *dry_run(request, report)))
     show(report, output)
     return exit_code(report, output, rulebook.config)
+
+
+def _write_patches(report: Report, directory: Path) -> None:
+    from quota_advisor.k8s.patches import patches, write_patches  # noqa: PLC0415 - as above
+
+    if len(report.clusters) > 1:
+        raise UsageError("--patches: of one cluster at a time", hint="give one --context")
+    found = [patch for cluster in report.clusters for patch in patches(cluster)]
+    write_patches(found, directory)
+    say(f"{len(found)} patch{'' if len(found) == 1 else 'es'} in {printable(str(directory))}")
 
 
 _SPANS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}

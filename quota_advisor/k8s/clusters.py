@@ -7,11 +7,12 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quota_advisor.collect.cluster.connection import connect
+from quota_advisor.collect.cluster.connection import IN_CLUSTER, connect
 from quota_advisor.collect.cluster.facts import Part, collect
 from quota_advisor.collect.cluster.prometheus import PodName, Prometheus, Server, measure
 from quota_advisor.errors import CollectError, UsageError
 from quota_advisor.k8s.judge import judge
+from quota_advisor.k8s.patches import admission_of, patches
 from quota_advisor.model.lint import LimitsPolicy
 from quota_advisor.model.problem import Problem
 from quota_advisor.records import dataclass
@@ -109,3 +110,19 @@ def _measured(workload: LiveWorkload, uses: Mapping[PodName, Mapping[str, Use]])
     namespace = workload.owner.namespace
     pods = (replace(pod, use=uses.get(PodName(namespace, pod.name), {})) for pod in workload.pods)
     return replace(workload, pods=tuple(pods))
+
+
+def dry_run(request: Request, report: Report) -> tuple[Problem, ...]:
+    """Ask the API servers whether they would take the patches; return what they would refuse.
+
+    Nothing is changed. It takes the right to patch the workloads.
+    """
+    refused: list[Problem] = []
+    for cluster in report.clusters:
+        name = None if cluster.facts.context == IN_CLUSTER else cluster.facts.context
+        connection = connect(request.kubeconfig, name, request.timeout_sec)
+        for patch in patches(cluster):
+            why = admission_of(connection, patch)
+            if why:
+                refused.append(Problem(subject=f"patch of {patch.owner.subject.name}", reason=why))
+    return tuple(refused)

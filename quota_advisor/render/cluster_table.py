@@ -29,7 +29,7 @@ def render(report: Report, view: View) -> str:
     common = common_causes(report.results)
     blocks: list[str] = []
     for cluster in report.clusters:
-        blocks += [printable(headline(cluster)), _table(cluster, report, view)]
+        blocks += [printable(headline(cluster)), _table(cluster, report, view), totals(cluster)]
     blocks += [printable(common), *findings_and_summary(report, view, common)]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
@@ -44,6 +44,27 @@ def headline(cluster: Cluster) -> str:
     number = "nodes not known" if isinstance(nodes, Missing) else count(len(nodes), "node")
     pods = count(sum(len(workload.pods) for workload in facts.workloads), "pod")
     return f"{facts.context}: {told}, {number}, {pods} of {count(len(facts.workloads), 'workload')}"
+
+
+def totals(cluster: Cluster) -> str:
+    """Return what is asked for, used and advised together; empty where nothing was measured."""
+    asked = used = advised = 0.0
+    for container in cluster.containers:
+        demand = container.use if isinstance(container.use, Missing) else container.use.demand
+        if isinstance(demand, Missing) or container.request_millicores is None:
+            continue
+        now, request = container.request_millicores, container.request
+        asked += now * container.pods
+        used += demand.p95_cores * MILLI * container.pods
+        advised += container.pods * (now if isinstance(request, Missing) else request.millicores)
+    if not asked:
+        return ""
+    change = (asked - advised) / MILLI
+    what = f"frees {change:.1f}" if change >= 0 else f"needs {-change:.1f} more"
+    return (
+        f"measured containers ask for {asked / MILLI:.1f} cores and use {used / MILLI:.1f} at their"
+        f" peaks; the advised requests: {what}"
+    )
 
 
 def _table(cluster: Cluster, report: Report, view: View) -> str:

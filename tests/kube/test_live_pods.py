@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+import yaml
 
 from quota_advisor.cli import run
 from quota_advisor.collect.cluster.connection import Connection, RefusedError, connect
@@ -87,6 +88,9 @@ def look(api: Api, capsys: pytest.CaptureFixture[str]) -> Look:
 
 def fill(api: Api) -> None:
     """Make namespaces, nodes and the pods of some workloads."""
+    answer = api.post("/apis/rbac.authorization.k8s.io/v1/clusterroles", ROLE.read_bytes())
+    assert answer.code == 201, answer.message
+    made(api, "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", READER)
     for name in ("shop", "lean", "crowd"):
         made(api, "/api/v1/namespaces", {"kind": "Namespace", "metadata": {"name": name}})
     for name, version in (("old", "v1.32.4"), ("new", "v1.35.1")):
@@ -242,6 +246,74 @@ def test_what_was_measured_is_judged_and_advised(look: Look, tmp_path: Path) -> 
     }
 
 
+@pytest.mark.skipif(bool(missing()), reason=missing() or "it is there")
+def test_patches_say_what_was_advised_and_admission_takes_them(
+    api: Api, look: Look, tmp_path: Path
+) -> None:
+    made(api, "/apis/apps/v1/namespaces/shop/deployments", DEPLOYMENT)
+
+    def series() -> Iterator[Series]:
+        labels = {"namespace": "shop", "pod": "web-5d9-0", "container": "app"}
+        yield Series("container_cpu_usage_seconds", labels, lambda _at: 0.3)
+        yield Series("container_cpu_cfs_periods", labels, lambda _at: 10)
+        yield Series("container_cpu_cfs_throttled_periods", labels, lambda _at: 4)
+        yield Series("container_cpu_cfs_throttled_seconds", labels, lambda _at: 0.1)
+
+    with prometheus(tmp_path, series(), 25 * 3600) as url:
+        where = ("-n", "shop", "--prometheus", url, "--history", "1d")
+        out = tmp_path / "out"
+        report = look(*where, "--patches", str(out), "--server-dry-run")
+    assert report["problems"] == []
+    assert "1 patch in " in report["stderr"]
+    text = (out / "shop-deployment-web.yaml").read_text()
+    assert text.startswith("# app: limit at least: the quota that held it back = 0.5 cores × 1.5")
+    patch = yaml.safe_load(text)
+    (container,) = patch["spec"]["template"]["spec"]["containers"]
+    assert container == {
+        "name": "app",
+        "resources": {"requests": {"cpu": "300m"}, "limits": {"cpu": "750m"}},
+    }
+    listed = yaml.safe_load((out / "kustomization.yaml").read_text())["patches"]
+    assert listed == [{"path": "shop-deployment-web.yaml"}]
+    # A dry run: nothing changed.
+    kept = api.get("/apis/apps/v1/namespaces/shop/deployments/web").body
+    assert (
+        "resources" not in kept["spec"]["template"]["spec"]["containers"][0]
+        or not (kept["spec"]["template"]["spec"]["containers"][0]["resources"])
+    )
+
+
+@pytest.mark.skipif(bool(missing()), reason=missing() or "it is there")
+def test_a_patch_that_may_not_be_sent_is_told(api: Api, look: Look, tmp_path: Path) -> None:
+    del api
+
+    def series() -> Iterator[Series]:
+        labels = {"namespace": "shop", "pod": "web-5d9-0", "container": "app"}
+        yield Series("container_cpu_usage_seconds", labels, lambda _at: 0.1)
+
+    with prometheus(tmp_path, series(), 25 * 3600) as url:
+        report = look(
+            *("-n", "shop", "--prometheus", url, "--history", "1d", "--server-dry-run"),
+            user="reader",
+        )
+    assert report["code"] == 3
+    assert any("cannot patch" in problem["reason"] for problem in report["problems"])
+
+
+DEPLOYMENT = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "web", "namespace": "shop"},
+    "spec": {
+        "selector": {"matchLabels": {"app": "web"}},
+        "template": {
+            "metadata": {"labels": {"app": "web"}},
+            "spec": {"containers": [{"name": "app", "image": "web"}]},
+        },
+    },
+}
+
+
 def _constant(rate: float, _at: int) -> float:
     return rate
 
@@ -266,10 +338,7 @@ def test_who_may_see_nothing_is_told_so_without_a_finding(look: Look) -> None:
     assert "could not read" in report["stderr"]
 
 
-def test_the_shipped_role_is_enough(api: Api, look: Look) -> None:
-    answer = api.post("/apis/rbac.authorization.k8s.io/v1/clusterroles", ROLE.read_bytes())
-    assert answer.code == 201, answer.message
-    made(api, "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", READER)
+def test_the_shipped_role_is_enough(look: Look) -> None:
     report = look("-n", "shop", user="reader")
     assert report["problems"] == []
     assert report["code"] == 1
