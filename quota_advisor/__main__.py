@@ -28,5 +28,13 @@ def main() -> NoReturn:
         os._exit(INTERRUPTED)
 
 
+def kubectl_plugin() -> NoReturn:
+    """Run as ``kubectl quota-advisor``: the command ``k8s`` under the name of kubectl's plugin."""
+    import sys  # noqa: PLC0415 - as above
+
+    sys.argv.insert(1, "k8s")
+    main()
+
+
 if __name__ == "__main__":
     main()

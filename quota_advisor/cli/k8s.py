@@ -142,7 +142,12 @@ def command(  # noqa: PLR0913 - each is an option of its own
     request = Request(
         kubeconfig=kubeconfig,
         contexts=contexts,
-        part=Part(namespaces=namespaces, excluded=excluded, selector=selector),
+        part=Part(
+            namespaces=namespaces,
+            excluded=excluded,
+            selector=selector,
+            ask_metrics=prometheus["prometheus"] is None,
+        ),
         timeout_sec=timeout_sec,
         limits=limits,
         history_sec=span_sec(history),

@@ -60,12 +60,15 @@ class Use:
         demand: CPU use over windows, or why there is none.
         counters: Periods and throttled periods, or why there are none.
         cgroup: Path of its cgroup, where the source names it.
+        now_cores: CPU use of the last moments, where that is all that the source has: nothing to
+            size from.
     """
 
     source: str
     demand: Demand | Missing
     counters: CounterWindow | Missing
     cgroup: str = ""
+    now_cores: float | Missing = Missing(reason="the source has a history")
 
 
 POD_AS_A_WHOLE = ""

@@ -19,7 +19,17 @@ from quota_advisor.render.view import View
 from quota_advisor.units import format_ratio
 
 _TO_THE_LEFT = ("WORKLOAD", "CONTAINER", "ADVICE")
-HEADINGS = ("WORKLOAD", "CONTAINER", "PODS", "REQUEST", "LIMIT", "PEAK", "THROTTLED", "ADVICE")
+HEADINGS = (
+    "WORKLOAD",
+    "CONTAINER",
+    "PODS",
+    "REQUEST",
+    "LIMIT",
+    "NOW",
+    "PEAK",
+    "THROTTLED",
+    "ADVICE",
+)
 
 MILLI = 1000
 
@@ -129,6 +139,7 @@ def _cells(container: AdvisedContainer) -> Iterator[str]:
     yield str(container.pods)
     yield amount_text(container.request_millicores)
     yield amount_text(container.limit_millicores)
+    yield _now(container)
     yield _peak(container)
     yield _throttled(container)
     yield _advice(container)
@@ -140,6 +151,13 @@ def amount_text(millicores: int | None) -> str:
         return "none"
     whole, rest = divmod(millicores, MILLI)
     return f"{millicores}m" if rest else str(whole)
+
+
+def _now(container: AdvisedContainer) -> str:
+    use = container.use
+    if isinstance(use, Missing) or isinstance(use.now_cores, Missing):
+        return ABSENT
+    return f"{round(use.now_cores * MILLI)}m"
 
 
 def _peak(container: AdvisedContainer) -> str:

@@ -139,6 +139,7 @@ def _container(container: AdvisedContainer) -> Container:
         "limit_millicores": container.limit_millicores,
         "worst_pod": container.worst_pod if is_measured else None,
         "source": use.source if not isinstance(use, MissingFact) else _missing(use),
+        "now_cores": _or_missing(use if isinstance(use, MissingFact) else use.now_cores),
         "counters": _counters(use if isinstance(use, MissingFact) else use.counters),
         "demand": _demand(use if isinstance(use, MissingFact) else use.demand),
         "request_advice": _missing(request)

@@ -318,7 +318,8 @@ class Container(TypedDict):
     """One container of a workload, all replicas together.
 
     A request or limit of null is none. ``worst_pod`` is the replica that counters and demand are
-    of, null where nothing was measured; ``source`` says who measured it.
+    of, null where nothing was measured; ``source`` says who measured it. ``now_cores`` is the use
+    of the last moments, from a source that has nothing else.
     """
 
     owner: Owner
@@ -328,6 +329,7 @@ class Container(TypedDict):
     limit_millicores: int | None
     worst_pod: str | None
     source: str | Missing
+    now_cores: float | Missing
     counters: Counters | Missing
     demand: Demand | Missing
     request_advice: RequestAdvice | Missing

@@ -110,7 +110,16 @@ class Api:
             with urllib.request.urlopen(request, context=self._tls) as answer:  # noqa: S310
                 return Answer(answer.status, json.loads(answer.read()))
         except urllib.error.HTTPError as error:
-            return Answer(error.code, json.loads(error.read()))
+            return Answer(error.code, _status(error.read()))
+
+
+def _status(data: bytes) -> dict[str, Any]:
+    """Return why the server refuses; a path that it does not have yet gets plain text."""
+    try:
+        body: dict[str, Any] = json.loads(data)
+    except ValueError:
+        return {"message": data.decode(errors="replace")}
+    return body
 
 
 def build() -> Path | str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import ssl
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -361,6 +363,75 @@ def test_it_only_ever_reads(look: Look, log: Path) -> None:
     assert {event["verb"] for event in asked} <= {"get", "list"}
     assert not any("secrets" in event["requestURI"] for event in asked)
     assert not any("nodes/" in e["requestURI"] and "configz" not in e["requestURI"] for e in asked)
+
+
+def test_metrics_server_tells_of_one_instant_and_sizes_nothing(api: Api, look: Look) -> None:
+    made(api, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", POD_METRICS)
+    metrics = {
+        "apiVersion": "metrics.k8s.io/v1beta1",
+        "kind": "PodMetrics",
+        "metadata": {"name": "web-5d9-1", "namespace": "shop"},
+        "containers": [{"name": "app", "usage": {"cpu": "123456789n", "memory": "1Mi"}}],
+    }
+    path = "/apis/metrics.k8s.io/v1beta1/namespaces/shop/pods"
+    deadline = time.monotonic() + 60
+    # A new kind takes the server a moment.
+    while (answer := api.post(path, metrics)).code != 201:
+        assert time.monotonic() < deadline, answer.message
+        time.sleep(0.2)
+    (container,) = look("-n", "shop")["clusters"][0]["containers"]
+    assert container["source"] == "metrics-server"
+    assert container["worst_pod"] == "web-5d9-1"
+    assert container["now_cores"] == pytest.approx(0.123456789)
+    for advice in ("request_advice", "limit_advice"):
+        assert container[advice].get("decision", "unknown") == "unknown"
+
+
+POD_METRICS = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {
+        "name": "pods.metrics.k8s.io",
+        "annotations": {"api-approved.kubernetes.io": "unapproved, a test"},
+    },
+    "spec": {
+        "group": "metrics.k8s.io",
+        "scope": "Namespaced",
+        "names": {"kind": "PodMetrics", "plural": "pods", "singular": "podmetrics"},
+        "versions": [
+            {
+                "name": "v1beta1",
+                "served": True,
+                "storage": True,
+                "schema": {
+                    "openAPIV3Schema": {
+                        "type": "object",
+                        "x-kubernetes-preserve-unknown-fields": True,
+                    }
+                },
+            }
+        ],
+    },
+}
+
+
+def test_kubectl_finds_it_as_a_plugin(api: Api) -> None:
+    binary = build()
+    assert isinstance(binary, Path)
+    programs = Path(sys.executable).parent
+    done = subprocess.run(
+        [binary.parent / "kubectl", "quota-advisor", "-n", "shop"],
+        env={
+            "PATH": f"{programs}:{os.environ['PATH']}",
+            "HOME": os.environ.get("HOME", "/"),
+            "KUBECONFIG": str(api.kubeconfigs["admin"]),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    assert "shop/web" in done.stdout
 
 
 class Kubelet(BaseHTTPRequestHandler):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 from urllib.parse import quote
 
 from quota_advisor.collect.cluster.connection import Connection, RefusedError
 from quota_advisor.collect.cluster.kubelets import with_settings
+from quota_advisor.collect.cluster.metrics_server import GROUP, PodUse, read_pod_metrics
 from quota_advisor.collect.cluster.objects import (
     read_hpa,
     read_node,
@@ -22,7 +24,7 @@ from quota_advisor.collect.cluster.pages import METADATA_ONLY, Object, list_all
 from quota_advisor.collect.cluster.pods import PodReader, by_owner, read_template
 from quota_advisor.collect.cluster.shape import mapping
 from quota_advisor.errors import CollectError
-from quota_advisor.model.cluster import Autoscaler, ClusterFacts, ClusterNode
+from quota_advisor.model.cluster import Autoscaler, ClusterFacts, ClusterNode, LivePod, Owner
 from quota_advisor.model.limit import Missing
 from quota_advisor.model.manifest import LimitRange, ResourceQuota
 from quota_advisor.model.problem import Problem
@@ -48,12 +50,14 @@ class Part:
         excluded: Not these.
         selector: Pods with these labels, in kubectl's notation; all where empty.
         ask_kubelets: Ask each node for the settings of its kubelet.
+        ask_metrics: Ask metrics-server for the use of the last moments.
     """
 
     namespaces: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
     selector: str = ""
     ask_kubelets: bool = True
+    ask_metrics: bool = True
 
 
 class _Reading:
@@ -136,6 +140,9 @@ def collect(connection: Connection, part: Part) -> ClusterFacts:
     }
     read = PodReader(owners).read
     pods = reading.namespaced("/api/v1", "pods", read, selector=part.selector)
+    if part.ask_metrics and reading.has(GROUP):
+        uses = reading.namespaced(f"/apis/{GROUP}", "pods", read_pod_metrics)
+        pods = list(_with_use(pods, uses))
     nodes = _nodes(reading, part)
     settings = [
         found
@@ -153,6 +160,16 @@ def collect(connection: Connection, part: Part) -> ClusterFacts:
         autoscalers=tuple(_autoscalers(reading)),
         problems=tuple(reading.problems),
     )
+
+
+def _with_use(
+    pods: Iterable[tuple[Owner, LivePod]], uses: Iterable[PodUse]
+) -> Iterator[tuple[Owner, LivePod]]:
+    """Yield pods with what metrics-server says of them."""
+    known = {(namespace, name): found for namespace, name, found in uses}
+    for owner, pod in pods:
+        found = known.get((owner.namespace, pod.name))
+        yield owner, replace(pod, use=found) if found else pod
 
 
 def _nodes(reading: _Reading, part: Part) -> Mapping[str, ClusterNode] | Missing:

@@ -46,9 +46,13 @@ class Replica(NamedTuple):
 
     @property
     def peak_cores(self) -> float:
-        """Its peak; 0 where none was measured."""
-        demand = self.use if isinstance(self.use, Missing) else self.use.demand
-        return 0.0 if isinstance(demand, Missing) else demand.p95_cores
+        """Its peak, or its use of the last moments; 0 where neither was measured."""
+        if isinstance(self.use, Missing):
+            return 0.0
+        demand, now = self.use.demand, self.use.now_cores
+        if isinstance(demand, Missing):
+            return 0.0 if isinstance(now, Missing) else now
+        return demand.p95_cores
 
 
 def replicas(pods: Sequence[LivePod], name: str) -> Iterator[Replica]:
