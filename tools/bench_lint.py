@@ -47,7 +47,8 @@ for file in files:
         pass
 print(time.perf_counter() - start)
 """
-LINT = ("-m", "quota_advisor", "lint", "--fail-on", "never", "--jobs")
+LINT = ("-m", "quota_advisor", "lint", "--fail-on", "never")
+FORMATS = ("table", "json", "sarif", "junit", "markdown", "github")
 POLL_SEC = 0.01
 MIB = 1 << 20
 
@@ -58,20 +59,25 @@ def inside_sec(program: str, tree: Path) -> float:
     return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)  # noqa: S603
 
 
-def lint_sec(tree: Path, jobs: int) -> float:
+def lint_command(tree: Path, jobs: int, form: str) -> list[str]:
+    """Return what lints a tree."""
+    return [sys.executable, *LINT, "--format", form, "--jobs", str(jobs), str(tree)]
+
+
+def lint_sec(tree: Path, jobs: int, form: str = "table") -> float:
     """Return the time of a whole lint run, start of the program included."""
     start = time.perf_counter()
-    command = [sys.executable, *LINT, str(jobs), str(tree)]
+    command = lint_command(tree, jobs, form)
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603
     return time.perf_counter() - start
 
 
-def lint_peak_bytes(tree: Path, jobs: int) -> int:
+def lint_peak_bytes(tree: Path, jobs: int, form: str = "table") -> int:
     """Return the most memory that all processes of a lint run held together.
 
     Pages that they share are counted once.
     """
-    command = [sys.executable, *LINT, str(jobs), str(tree)]
+    command = lint_command(tree, jobs, form)
     peak = 0
     with subprocess.Popen(  # noqa: S603
         command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -124,13 +130,18 @@ def against_yardstick(directory: Path, rounds: int) -> None:
                 "yardstick": partial(inside_sec, YARDSTICK, tree),
                 "reading alone": partial(inside_sec, READING, tree),
                 "lint, 1 process": partial(lint_sec, tree, 1),
-                "lint, 2 processes": partial(lint_sec, tree, 2),
+                **{f"{form}, 2 processes": partial(lint_sec, tree, 2, form) for form in FORMATS},
             },
         )
         print(f"\n{shape}: 10 000 documents, {size / 1e6:.1f} MB")
         for name, seconds in found.items():
-            print(f"  {name:<18} {seconds:6.3f} s  {seconds / found['yardstick']:5.2f} ×")
-        print(f"  {'peak memory':<18} {lint_peak_bytes(tree, 2) / MIB:6.0f} MiB, 2 processes")
+            print(f"  {name:<21} {seconds:6.3f} s  {seconds / found['yardstick']:5.2f} ×", end="")
+            is_format = name.endswith("2 processes")
+            table = found["table, 2 processes"]
+            print(f"  {seconds / table:5.2f} × the table" if is_format else "")
+        for form in FORMATS[:2]:
+            peak = lint_peak_bytes(tree, 2, form) / MIB
+            print(f"  {f'peak memory, {form}':<21} {peak:6.0f} MiB, 2 processes")
 
 
 def linear(directory: Path, counts: Sequence[int]) -> None:
