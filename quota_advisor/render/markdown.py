@@ -11,7 +11,7 @@ from quota_advisor.model.finding import Finding
 from quota_advisor.model.report import Report
 from quota_advisor.model.workload import Host
 from quota_advisor.printable import printable
-from quota_advisor.render.columns import MAX_LISTED, table_rows
+from quota_advisor.render.columns import MAX_LISTED, Table, table_rows
 from quota_advisor.render.parts import supporting
 from quota_advisor.render.table import (
     NO_QUOTA,
@@ -34,6 +34,13 @@ def render(report: Report, view: View) -> str:
     if report.host is not None:
         blocks += [_escape(headline(report.host)), _escape(common)]
         blocks.append(_table(report.host, report, view))
+    for cluster in report.clusters:
+        # Hosts and files need nothing of it.
+        from quota_advisor.render import cluster_table  # noqa: PLC0415
+
+        table = cluster_table.container_rows(cluster, report, everything=view.all)
+        blocks += [_escape(cluster_table.headline(cluster)), _rows(table)]
+        blocks.append(_escape(cluster_table.totals(cluster)))
     groups = by_subject(report)
     listed = len(groups) if view.all else MAX_LISTED
     findings = [finding for group in groups[:listed] for finding in group]
@@ -47,9 +54,13 @@ def render(report: Report, view: View) -> str:
 
 
 def _table(host: Host, report: Report, view: View) -> str:
-    headings, rows, left_out = table_rows(host, report, wide=view.wide, everything=view.all)
+    return _rows(table_rows(host, report, wide=view.wide, everything=view.all)) or NO_QUOTA
+
+
+def _rows(table: Table) -> str:
+    headings, rows, left_out = table
     if not rows:
-        return NO_QUOTA
+        return ""
     text = tabulate.tabulate(
         [[_escape(cell) for cell in row] for row in rows],
         headers=[heading.capitalize() for heading in headings],

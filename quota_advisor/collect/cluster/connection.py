@@ -194,6 +194,7 @@ def _is_in_cluster(kubeconfig: Path | None, context: str | None, config: Any) ->
 @contextmanager
 def _readable(kubeconfig: Path | None) -> Iterator[None]:
     """Turn what the client raises into one line that repeats nothing of the file."""
+    import yaml  # noqa: PLC0415 - as above
     from kubernetes.config import ConfigException  # noqa: PLC0415 - as above
 
     where = "kubeconfig" if kubeconfig is None else str(kubeconfig)
@@ -207,7 +208,7 @@ def _readable(kubeconfig: Path | None) -> Iterator[None]:
         raise CollectError(
             f"{where}: not a usable kubeconfig", hint="does kubectl accept it?"
         ) from None
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, yaml.YAMLError) as error:
         why = (error.strerror or "").lower() if isinstance(error, OSError) else "malformed"
         raise CollectError(f"{where}: {why}", hint="does kubectl accept it?") from None
 
@@ -220,17 +221,13 @@ def _refusal(path: str, code: int, data: bytes) -> RefusedError:
         decoded = None
     body = decoded if isinstance(decoded, dict) else {}
     said = str(body.get("message", ""))[:MAX_MESSAGE] if body.get("kind") == "Status" else ""
-    hints = {
-        HTTPStatus.UNAUTHORIZED: "the token has expired, or the plugin that fetches it failed",
-        HTTPStatus.FORBIDDEN: "examples/kubernetes/rbac.yaml has the rights it takes",
-    }
-    what = f"{path}: {said or HTTPStatus(code).phrase if code in _KNOWN else code}"
-    return RefusedError(
-        what, code, body, hint=hints.get(HTTPStatus(code), "") if code in _KNOWN else ""
-    )
+    return RefusedError(f"{path}: {said or f'HTTP {code}'}", code, body, hint=_HINTS.get(code, ""))
 
 
-_KNOWN = frozenset(status.value for status in HTTPStatus)
+_HINTS = {
+    int(HTTPStatus.UNAUTHORIZED): "the token has expired, or the plugin that fetches it failed",
+    int(HTTPStatus.FORBIDDEN): "examples/kubernetes/rbac.yaml has the rights it takes",
+}
 
 
 def _without_user(url: str) -> str:

@@ -126,7 +126,10 @@ def collect(connection: Connection, part: Part) -> ClusterFacts:
     """
     reading = _Reading(connection, part)
     # The first question shows whether there is anybody to ask.
-    version = version_of(connection.get("/version").get("gitVersion"))
+    answer = connection.get("/version")
+    if not isinstance(answer, dict):
+        raise CollectError(f"{connection.context}: what answers there is no API server")
+    version = version_of(answer.get("gitVersion"))
     owners = Owners(
         {
             kind: reading.namespaced(base, resource, read_between, accept=METADATA_ONLY)
