@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -89,6 +90,17 @@ if TYPE_CHECKING:
     "--prometheus-insecure", "insecure", is_flag=True, help="Do not look at its certificate."
 )
 @click.option(
+    "--nodes-proxy",
+    is_flag=True,
+    help="Ask each node for the settings of its kubelet; takes the right to nodes/proxy.",
+)
+@click.option(
+    "--kubelet-config",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="The settings of all kubelets, in place of asking them.",
+)
+@click.option(
     "--patches",
     "patches_to",
     type=click.Path(path_type=Path, file_okay=False),
@@ -119,6 +131,8 @@ def command(  # noqa: PLR0913 - each is an option of its own
     timeout_sec: float,
     limits: str | None,
     history: str,
+    nodes_proxy: bool,
+    kubelet_config: Path | None,
     patches_to: Path | None,
     dry: bool,
     **prometheus: Any,
@@ -146,6 +160,8 @@ def command(  # noqa: PLR0913 - each is an option of its own
             namespaces=namespaces,
             excluded=excluded,
             selector=selector,
+            ask_kubelets=nodes_proxy,
+            kubelet_settings=_kubelet_settings(kubelet_config),
             ask_metrics=prometheus["prometheus"] is None,
         ),
         timeout_sec=timeout_sec,
@@ -232,6 +248,22 @@ def _server(  # noqa: PLR0913 - each is an option of its own
     )
 
 
+def _kubelet_settings(path: Path | None) -> Mapping[str, str] | None:
+    """Return the settings in a file of a kubelet.
+
+    Raises:
+        UsageError: It cannot be read, or holds something else.
+    """
+    if path is None:
+        return None
+    from quota_advisor.collect.cluster.kubelets import settings_in  # noqa: PLC0415 - as above
+
+    try:
+        return settings_in(str(path), read_named(path, MAX_CONFIG_BYTES))
+    except OSError as error:
+        raise UsageError(f"{path}: {reason(error)}") from None
+
+
 def _header(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name.strip() or "\n" in text or "\r" in text:
@@ -248,3 +280,4 @@ def _secret(path: Path) -> str:
 
 
 MAX_SECRET_BYTES = 1 << 16
+MAX_CONFIG_BYTES = 1 << 20

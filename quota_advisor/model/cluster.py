@@ -13,7 +13,7 @@ from quota_advisor.model.manifest import LimitRange, Pod, ResourceQuota, qualifi
 from quota_advisor.model.problem import Problem
 from quota_advisor.records import dataclass
 
-_NOT_ASKED = Missing(reason="nobody was asked for it")
+_NOT_ASKED = Missing(reason="not asked for: --nodes-proxy or --kubelet-config")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)

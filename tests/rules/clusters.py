@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from quota_advisor.collect.cluster.kubelets import flattened
 from quota_advisor.collect.cluster.objects import read_hpa, read_node, read_setting, read_vpa
 from quota_advisor.collect.cluster.owners import Owners, read_between
 from quota_advisor.collect.cluster.pods import PodReader, by_owner, read_template
@@ -20,7 +22,10 @@ _SETTINGS = ("LimitRange", "ResourceQuota")
 
 
 def read_cluster(path: Path) -> ClusterFacts:
-    """Return the facts in a file of YAML documents, one object of the API each."""
+    """Return the facts in a file of YAML documents, one object of the API each.
+
+    A KubeletConfiguration is named for its node here.
+    """
     objects = [root for root in yaml.safe_load_all(path.read_text(encoding="utf-8")) if root]
 
     def of(kind: str) -> list[dict[str, Any]]:
@@ -30,6 +35,9 @@ def read_cluster(path: Path) -> ClusterFacts:
     templates = dict(read_template(kind, root) for kind in _WITH_TEMPLATES for root in of(kind))
     reader = PodReader(owners)
     nodes = {node.name: node for node in map(read_node, of("Node"))}
+    for config in of("KubeletConfiguration"):
+        name = config["metadata"]["name"]
+        nodes[name] = replace(nodes[name], configuration=dict(flattened(config)))
     settings = [read_setting(kind, root) for kind in _SETTINGS for root in of(kind)]
     return ClusterFacts(
         context="test",

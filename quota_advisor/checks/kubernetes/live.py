@@ -85,6 +85,25 @@ def limit_set_by_admission(case: LiveCase, _rule: Rule) -> Verdicts:
 
 
 @check(LiveCase)
+def static_cpu_on_some_nodes(case: LiveCase, _rule: Rule) -> Verdicts:
+    """Find replicas of which some have CPUs of their own and others cannot."""
+    own, shared = case.by_policy()
+    if not own or not shared:
+        return
+    first, number = shared[0], len(own) + len(shared)
+    yield Hit(
+        message=(
+            f"{len(shared)} of {number} pods run where the kubelet has no static CPU manager and"
+            f" share CPUs: {first.name} on {first.node}; the others have CPUs of their own"
+        ),
+        evidence=(
+            Evidence(label="pods on nodes without a static CPU manager", value=len(shared)),
+            Evidence(label="pods on nodes with one", value=len(own)),
+        ),
+    )
+
+
+@check(LiveCase)
 def thread_count_before_resize(case: LiveCase, _rule: Rule) -> Verdicts:
     """Find numbers of threads that were taken from a limit before it was changed.
 

@@ -1,7 +1,8 @@
-"""The settings of kubelets, asked of each node through the API server.
+"""The settings of kubelets, asked of each node through the API server, or in a file.
 
-``nodes/configz`` is enough from Kubernetes 1.33 on (KEP-2862); ``nodes/proxy`` before, which in
-effect lets its holder run commands in every pod, so it is only used when asked for.
+The way through the API server takes ``nodes/proxy``, which in effect lets its holder run commands
+in every pod, so it is only gone when asked for. ``nodes/configz`` (KEP-2862) is for those who talk
+to kubelets directly; their certificates are mostly signed by nobody, and no token is sent there.
 """
 
 from __future__ import annotations
@@ -14,14 +15,18 @@ from typing import Any
 from urllib.parse import quote
 
 from quota_advisor.collect.cluster.connection import Connection, RefusedError
-from quota_advisor.errors import CollectError
+from quota_advisor.documents.reader import read_manifest
+from quota_advisor.errors import CollectError, UsageError
 from quota_advisor.model.cluster import ClusterNode
 from quota_advisor.model.limit import Missing
+from quota_advisor.model.manifest import KubeletConfig
 
 AT_ONCE = 8
 """Nodes asked at the same time: each answer travels from the kubelet through the API server."""
 
-NOT_ALLOWED = Missing(reason="not allowed: grant nodes/configz, or give --kubelet-config FILE")
+NOT_ALLOWED = Missing(
+    reason="not allowed: it takes nodes/proxy; --kubelet-config FILE does without"
+)
 
 
 def with_settings(
@@ -56,6 +61,18 @@ def _settings(connection: Connection, node: ClusterNode) -> Mapping[str, str] | 
     if not isinstance(config, dict):
         return Missing(reason="its kubelet gave no configuration")
     return dict(flattened(config))
+
+
+def settings_in(file: str, data: bytes) -> Mapping[str, str]:
+    """Return the settings in a KubeletConfiguration.
+
+    Raises:
+        UsageError: The file holds none.
+    """
+    for document in read_manifest(file, data):
+        if isinstance(document, KubeletConfig):
+            return {path: value.text for path, value in document.settings.items()}
+    raise UsageError(f"{file}: no KubeletConfiguration", hint="kubelet --config names one")
 
 
 def flattened(config: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from quota_advisor.derive.kubernetes.qos import is_whole
 from quota_advisor.derive.lazy import derived
 from quota_advisor.model.cluster import Autoscaler, ClusterFacts, LivePod, LiveWorkload
 from quota_advisor.model.finding import Subject
@@ -51,6 +52,29 @@ class LiveCase:
             if applied.request_millicores is None and applied.limit_millicores is None
         )
         return list(dict.fromkeys(found))
+
+    def by_policy(self) -> tuple[list[LivePod], list[LivePod]]:
+        """Return pods that could have CPUs of their own: with a static CPU manager, and without.
+
+        None of those on nodes of which the settings are not known.
+        """
+        nodes = {} if isinstance(self.facts.nodes, Missing) else self.facts.nodes
+        found: tuple[list[LivePod], list[LivePod]] = ([], [])
+        for pod in self.workload.pods:
+            node = nodes.get(pod.node)
+            if node is None or isinstance(node.configuration, Missing):
+                continue
+            if self._may_be_exclusive(pod):
+                is_static = node.configuration.get("cpuManagerPolicy") == STATIC
+                found[not is_static].append(pod)
+        return found
+
+    @staticmethod
+    def _may_be_exclusive(pod: LivePod) -> bool:
+        amounts = pod.applied.values()
+        return pod.qos_class == "Guaranteed" and any(
+            is_whole(a.request_millicores) for a in amounts
+        )
 
     @derived
     def added_limits(self) -> tuple[tuple[str, int], ...]:
