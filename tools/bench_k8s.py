@@ -42,10 +42,9 @@ def main() -> int:
         return 3
     print(f"{platform.processor() or platform.machine()}, Python {platform.python_version()}")
     for size in options.sizes:
-        with tempfile.TemporaryDirectory() as directory:
-            with Api(binary, Path(directory) / "log") as api:
-                fill(api, size)
-                report(api, binary.parent / "kubectl", size, options.rounds)
+        with tempfile.TemporaryDirectory() as top, Api(binary, Path(top) / "log") as api:
+            fill(api, size)
+            report(api, binary.parent / "kubectl", size, options.rounds)
     return 0
 
 

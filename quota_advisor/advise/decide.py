@@ -223,7 +223,8 @@ def _held_back(demand: Demand) -> str:
 def _raise(workload: Workload, limit: Bandwidth, demand: Demand, need: Need) -> Advice:
     reasons = [f"it needs {need.percent} %, and the quota is {format_percent(limit.percent)}"]
     if need.lower_bound:
-        reasons.append(f"{_held_back(demand)}: the need may be higher")
+        held = _held_back(demand) if demand.censored_windows else "its limit held it back"
+        reasons.append(f"{held}: the need may be higher")
     above = [g for g in workload.ancestors if isinstance(g.limit, Bandwidth)]
     reasons += [
         f"{group.path} above it allows {format_percent(group.limit.percent)}: raise that too"

@@ -12,7 +12,13 @@ from quota_advisor.checks import plan
 from quota_advisor.derive.cases import PodCase
 from quota_advisor.derive.kubernetes.live import LiveCase
 from quota_advisor.derive.kubernetes.namespaces import by_namespace
-from quota_advisor.derive.kubernetes.running import Replica, replicas, workload_of, worst
+from quota_advisor.derive.kubernetes.running import (
+    Replica,
+    pods_as_a_whole,
+    replicas,
+    workload_of,
+    worst,
+)
 from quota_advisor.model.advice import Advice
 from quota_advisor.model.cgroup import Demand
 from quota_advisor.model.cluster import (
@@ -79,7 +85,7 @@ class _Judged(NamedTuple):
                 scopes += running.scopes()
         scopes += _same_limits(facts)
         scopes += _kubelet_scopes(facts)
-        results = run(scopes, plan(rulebook.chosen), rulebook.config)
+        results = run(scopes, plan(rulebook.rules), rulebook.config)
         results.findings = one_a_cause(_once(results.findings), {})
         return cls(Cluster(facts=facts, containers=tuple(containers)), results)
 
@@ -167,6 +173,9 @@ def _running(workload: LiveWorkload, facts: ClusterFacts) -> Iterator[_Running]:
     )
     for name in names:
         yield _decided(workload, list(replicas(workload.pods, name)), facts)
+    whole = list(pods_as_a_whole(workload.pods))
+    if whole:
+        yield _decided(workload, whole, facts)
 
 
 def _decided(workload: LiveWorkload, found: Sequence[Replica], facts: ClusterFacts) -> _Running:

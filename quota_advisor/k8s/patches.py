@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from quota_advisor.collect.cluster.connection import Connection
+from quota_advisor.derive.kubernetes.running import WHOLE
 from quota_advisor.errors import CollectError
 from quota_advisor.files.writing import write_file
 from quota_advisor.model.advice import Advice, Decision, Need
@@ -66,7 +67,7 @@ def patches(cluster: Cluster) -> list[Patch]:
 def _patch(owner: Owner, containers: Sequence[AdvisedContainer]) -> Patch | None:
     if owner.kind not in RESOURCES:
         return None
-    changed = {c.name: dict(_resources(c)) for c in containers}
+    changed = {c.name: dict(_resources(c)) for c in containers if c.name != WHOLE}
     changed = {name: resources for name, resources in changed.items() if resources}
     if not changed:
         return None

@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from quota_advisor.derive.bounds import deflated, lower_bound_ratio
+from quota_advisor.derive.kubernetes.amounts import cpu_amount
 from quota_advisor.derive.kubernetes.qos import MILLI, kubelet_limit
 from quota_advisor.model.cgroup import CgroupFacts, Container, CpuCounters, Engine
-from quota_advisor.model.cluster import Applied, ClusterFacts, ClusterNode, LivePod, Use
+from quota_advisor.model.cluster import (
+    POD_AS_A_WHOLE,
+    Applied,
+    ClusterFacts,
+    ClusterNode,
+    LivePod,
+    Use,
+)
 from quota_advisor.model.limit import CpuLimit, Missing, Unlimited
+from quota_advisor.model.manifest import Amounts
 from quota_advisor.model.node import KernelFeatures, NodeFacts
 from quota_advisor.model.source import Source, SourceKind
 from quota_advisor.model.workload import Workload
@@ -60,6 +69,29 @@ def replicas(pods: Sequence[LivePod], name: str) -> Iterator[Replica]:
     for pod in pods:
         if name in pod.applied:
             yield Replica(pod, name, pod.applied[name], pod.use.get(name, NOT_MEASURED))
+
+
+WHOLE = "(pod)"
+"""How the pod as a whole is called among its containers: no container can have such a name."""
+
+
+def pods_as_a_whole(pods: Sequence[LivePod]) -> Iterator[Replica]:
+    """Yield the own cgroup of each pod that has a limit for all of its containers together."""
+    for pod in pods:
+        limit = _amount(pod.pod.resources.limits)
+        if limit is not None:
+            applied = Applied(
+                request_millicores=_amount(pod.pod.resources.requests),
+                limit_millicores=limit,
+                stated=False,
+            )
+            yield Replica(pod, WHOLE, applied, pod.use.get(POD_AS_A_WHOLE, NOT_MEASURED))
+
+
+def _amount(amounts: Amounts) -> int | None:
+    written = amounts.get("cpu")
+    amount = None if written is None else cpu_amount(written)
+    return amount if isinstance(amount, int) else None
 
 
 def worst(found: Sequence[Replica]) -> Replica:
