@@ -12,7 +12,7 @@ NATIVE := $(shell find native -name '*.[ch]' -o -name CMakeLists.txt)
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^##@ /{printf "\n%s\n", substr($$0, 5)} \
-		/^[a-z-]+:.*## /{printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+		/^[a-z0-9-]+:.*## /{printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(READY): pyproject.toml CMakeLists.txt tools/bootstrap $(NATIVE)
 	@tools/bootstrap $(VENV)

@@ -28,6 +28,17 @@ spec:
       image: app
       resources: {limits: {cpu: 500m}}
 """
+RUNNING = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers:
+    - name: app
+      image: app
+      resources: {limits: {cpu: 500m}}
+status: {phase: Running}
+"""
 KUBELET = """\
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
@@ -85,6 +96,15 @@ SUBJECTS = {
         found="location=case.pod.at(…)",
         suffix=".yaml",
         sample=POD,
+        subject="Pod web",
+    ),
+    "LiveCase": Judged(
+        folder="kubernetes",
+        name="case",
+        applies_to="running pods",
+        found="evidence=(Evidence(…),)",
+        suffix=".cluster.yaml",
+        sample=RUNNING,
         subject="Pod web",
     ),
     "KubeletConfig": Judged(
