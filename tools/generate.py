@@ -20,6 +20,7 @@ from typing_extensions import is_typeddict
 
 from quota_advisor.audit.snapshot_file import Snapshot
 from quota_advisor.cli import cli
+from quota_advisor.k8s.snapshot import ClusterSnapshot
 from quota_advisor.probe.profile import ProfileFile
 from quota_advisor.render import report_v2
 from quota_advisor.render.rules_v1 import RulesV1
@@ -32,6 +33,7 @@ SCHEMAS: dict[str, Any] = {
     "report-v2": report_v2.ReportV2,
     "rules-v1": RulesV1,
     "snapshot-v1": Snapshot,
+    "clusters-v1": ClusterSnapshot,
     "config": ConfigFile,
     "probe-profile": ProfileFile,
 }

@@ -12,10 +12,11 @@ import posixpath
 import re
 from collections import Counter
 
-from quota_advisor.audit.redact import REDACTED, without_secrets
+from quota_advisor.audit.redact import without_secrets
 from quota_advisor.audit.texts import with_texts
 from quota_advisor.checks.host.enforcement import SENDERS
 from quota_advisor.checks.units.container_managers import MANAGERS
+from quota_advisor.derive.kept_texts import REDACTED
 from quota_advisor.documents.systemd.names import UNIT_TYPES
 from quota_advisor.model.cgroup import CgroupFacts, Container
 from quota_advisor.model.host import HostFacts

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from quota_advisor.derive.thread_counts import COUNT_VARIABLES, JAVA_VARIABLES, thread_counts
+from quota_advisor.derive.kept_texts import REDACTED, kept_program, kept_threads, kept_variable
+from quota_advisor.derive.thread_counts import COUNT_VARIABLES
 from quota_advisor.derive.units.container_commands import Client, clients, options
 from quota_advisor.documents.systemd.command_lines import (
     COMMAND_PREFIXES,
@@ -26,11 +27,8 @@ from quota_advisor.documents.systemd.command_lines import (
 from quota_advisor.documents.systemd.merge import is_cpu_key
 from quota_advisor.model.host import HostFacts
 from quota_advisor.model.limit import Missing
-from quota_advisor.model.manifest import Scalar
 from quota_advisor.model.source import Source
 from quota_advisor.model.unit import Assignment, SwallowedLine, UnitConfig, UnitFacts, UnitFile
-
-REDACTED = "redacted"
 
 _PLAIN_KEYS = {"Delegate", "Restart", "Slice", "Type"}
 """Keys with words of systemd or names of units."""
@@ -45,10 +43,6 @@ _HARMLESS = re.compile(r"(?:[A-Za-z0-9_./:@,-]|%[nNpPiIjJ]){1,100}")
 _PODMAN_SERVICE = ("system", "service")
 """Words of podman that make it a manager of containers."""
 
-_PROGRAM = re.compile(r"[A-Za-z0-9_./@+-]{1,200}")
-_COUNT = re.compile(r"[0-9]{1,6}(?:,[0-9]{1,6})*")
-_JAVA_OPTION = re.compile(r"-XX:(?:ActiveProcessorCount=[0-9]{1,6}|[+-]UseContainerSupport)")
-_GO_OPTION = re.compile(r"containermaxprocs=[01]")
 _KERNEL_OPTION = re.compile(r"(?:isolcpus|nohz_full|rcu_nocbs)=[A-Za-z0-9_,:/-]+")
 _KEY = re.compile(r"([A-Za-z]+)\s*=")
 
@@ -127,12 +121,8 @@ def _variables(value: str) -> Iterator[str]:
     """Yield the variables that are numbers of threads, each as it would be written alone."""
     for word in split_words(value):
         name, _, text = word.partition("=")
-        if name in COUNT_VARIABLES and _COUNT.fullmatch(text.strip()):
-            yield f"{name}={text.strip()}"
-        elif name in JAVA_VARIABLES or name == "GODEBUG":
-            options = _GO_OPTION if name == "GODEBUG" else _JAVA_OPTION
-            if kept := " ".join(options.findall(text)):
-                yield f'"{name}={kept}"'
+        if kept := kept_variable(name, text):
+            yield f"{name}={kept}" if name in COUNT_VARIABLES else f'"{name}={kept}"'
 
 
 def _command(value: str) -> str:
@@ -140,7 +130,7 @@ def _command(value: str) -> str:
     bare = value.lstrip(COMMAND_PREFIXES + " ")
     prefix = value[: len(value) - len(bare)].replace("@", "").replace(" ", "")
     words = command_words(value)
-    program = words[0] if words and _PROGRAM.fullmatch(words[0]) else REDACTED
+    program = kept_program(words)
     known = [_client(client) for client in clients([value])]
     if known:
         return f'{prefix}/bin/sh -c "{"; ".join(known)}"'
@@ -160,11 +150,6 @@ def _options(words: Iterable[str]) -> Iterator[str]:
             yield f"{name}={value}"
 
 
-def _threads(words: Iterable[str]) -> Iterator[str]:
-    command = [Scalar(text=word, plain=False, line=1, column=1) for word in words]
-    for count in thread_counts({}, command):
-        if count.setting.startswith("nginx "):
-            yield f'"worker_processes {count.number};"'
-        else:
-            joint = "=" if count.setting.startswith("-") else " "
-            yield f"{count.setting}{joint}{count.number}"
+def _threads(words: Sequence[str]) -> Iterator[str]:
+    for kept in kept_threads(words):
+        yield f'"{kept[0]}"' if kept[0].endswith(";") else " ".join(kept)

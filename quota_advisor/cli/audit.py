@@ -123,12 +123,19 @@ def host(  # noqa: PLR0913 - one parameter an option
 @_units
 @output_options
 def snapshot(*, output: Output, file: Path, units: tuple[str, ...]) -> int:
-    """Judge a snapshot that audit host --save wrote, here or on another machine."""
+    """Judge a snapshot that audit host --save or k8s --save wrote, here or elsewhere."""
     from quota_advisor.audit.snapshot import judge_snapshot  # noqa: PLC0415 - as above
+    from quota_advisor.k8s.snapshot import (  # noqa: PLC0415 - as above
+        is_cluster_snapshot,
+        judge_clusters,
+    )
 
     check_outputs(output)
     rulebook = load_rules(output)
-    report = judge_snapshot(file, units=units, rulebook=rulebook)
+    if is_cluster_snapshot(file):
+        report = judge_clusters(file, rulebook=rulebook)
+    else:
+        report = judge_snapshot(file, units=units, rulebook=rulebook)
     show(report, output)
     return exit_code(report, output, rulebook.config)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,11 +14,12 @@ from quota_advisor.cli.output import check_outputs, exit_code, load_rules, show
 from quota_advisor.cli.streams import say
 from quota_advisor.errors import UsageError
 from quota_advisor.files.reading import read_named
-from quota_advisor.files.writing import reason
+from quota_advisor.files.writing import reason, write_file
 from quota_advisor.printable import printable
 
 if TYPE_CHECKING:
     from quota_advisor.collect.cluster.prometheus import Server
+    from quota_advisor.model.cluster import KubeletSettings
     from quota_advisor.model.report import Report
 
 
@@ -114,6 +114,11 @@ if TYPE_CHECKING:
     help="Ask the API server whether it would take the patches. Needs the right to patch.",
 )
 @click.option(
+    "--save",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the facts to this file, for audit snapshot; without values that may be secret.",
+)
+@click.option(
     "--limits",
     type=click.Choice(["ignore", "required", "forbidden"]),
     help="House rule for CPU limits of containers.  [default: ignore]",
@@ -135,6 +140,7 @@ def command(  # noqa: PLR0913 - each is an option of its own
     kubelet_config: Path | None,
     patches_to: Path | None,
     dry: bool,
+    save: Path | None,
     **prometheus: Any,
 ) -> int:
     """Find the CPU limits and requests that hurt in a live cluster. Nothing is ever changed there.
@@ -147,7 +153,7 @@ def command(  # noqa: PLR0913 - each is an option of its own
     """  # noqa: D301 - click's mark for lines to keep
     if all_namespaces == bool(namespaces):
         raise UsageError("which pods?", hint="give --namespace NAME, or -A for all")
-    check_outputs(output)
+    check_outputs(output, *([] if save is None else [save]))
     rulebook = load_rules(output)
     # The client of Kubernetes takes a third of a second to import.
     from quota_advisor.collect.cluster.facts import Part  # noqa: PLC0415
@@ -170,6 +176,12 @@ def command(  # noqa: PLR0913 - each is an option of its own
         prometheus=_server(timeout_sec=timeout_sec, **prometheus),
     )
     report = audit_clusters(request, rulebook=rulebook)
+    if save is not None:
+        # What checks snapshots takes long to build, and few runs save one.
+        from quota_advisor.k8s.snapshot import snapshot_text  # noqa: PLC0415
+
+        facts = tuple(cluster.facts for cluster in report.clusters)
+        write_file(save, snapshot_text(facts), private=True)
     if patches_to is not None:
         _write_patches(report, patches_to)
     if dry:
@@ -248,7 +260,7 @@ def _server(  # noqa: PLR0913 - each is an option of its own
     )
 
 
-def _kubelet_settings(path: Path | None) -> Mapping[str, str] | None:
+def _kubelet_settings(path: Path | None) -> KubeletSettings | None:
     """Return the settings in a file of a kubelet.
 
     Raises:

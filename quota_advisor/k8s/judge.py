@@ -139,7 +139,7 @@ def _kubelet_scopes(facts: ClusterFacts) -> Iterator[Scope]:
     alike: defaultdict[tuple[tuple[str, str], ...], list[str]] = defaultdict(list)
     for node in nodes.values():
         if not isinstance(node.configuration, Missing) and node.os != "windows":
-            alike[tuple(sorted(node.configuration.items()))].append(node.name)
+            alike[tuple(sorted(node.configuration.by_path.items()))].append(node.name)
     for settings, names in alike.items():
         others = f" and {len(names) - 1} more" if names[1:] else ""
         written = {path: Scalar(value, True, 0, 0) for path, value in settings}

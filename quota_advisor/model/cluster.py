@@ -127,6 +127,17 @@ class LiveWorkload:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KubeletSettings:
+    """What a kubelet is set to.
+
+    Attributes:
+        by_path: Every scalar by its dotted path, as lint names settings.
+    """
+
+    by_path: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterNode:
     """One node.
 
@@ -139,7 +150,7 @@ class ClusterNode:
         runtime: Container runtime and version.
         kubelet: Version as ``(1, 33)``; missing where it cannot be read.
         is_virtual: No machine of its own: a virtual kubelet, which holds nobody to a quota.
-        configuration: Settings of its kubelet by their dotted paths, or why they are not known.
+        configuration: Settings of its kubelet, or why they are not known.
     """
 
     name: str
@@ -150,7 +161,7 @@ class ClusterNode:
     runtime: str
     kubelet: tuple[int, int] | Missing
     is_virtual: bool
-    configuration: Mapping[str, str] | Missing = _NOT_ASKED
+    configuration: KubeletSettings | Missing = _NOT_ASKED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -320,6 +320,18 @@ def _constant(rate: float, _at: int) -> float:
     return rate
 
 
+def test_what_was_saved_is_judged_alike(
+    look: Look, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "cluster.json"
+    live = look("-n", "shop", "--save", str(file))
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert run(["audit", "snapshot", str(file), "--format", "json"]) == live["code"]
+    again = json.loads(capsys.readouterr().out)
+    assert again["findings"] == live["findings"]
+    assert again["clusters"] == live["clusters"]
+
+
 def test_a_selector_chooses_pods(look: Look) -> None:
     report = look("-A", "--selector", "app=nothing")
     assert report["code"] == 3

@@ -13,7 +13,7 @@ from quota_advisor.collect.cluster.kubelets import flattened
 from quota_advisor.collect.cluster.objects import read_hpa, read_node, read_setting, read_vpa
 from quota_advisor.collect.cluster.owners import Owners, read_between
 from quota_advisor.collect.cluster.pods import PodReader, by_owner, read_template
-from quota_advisor.model.cluster import Autoscaler, ClusterFacts
+from quota_advisor.model.cluster import Autoscaler, ClusterFacts, KubeletSettings
 from quota_advisor.model.manifest import LimitRange, ResourceQuota
 
 _BETWEEN = ("ReplicaSet", "Job")
@@ -37,16 +37,18 @@ def read_cluster(path: Path) -> ClusterFacts:
     nodes = {node.name: node for node in map(read_node, of("Node"))}
     for config in of("KubeletConfiguration"):
         name = config["metadata"]["name"]
-        nodes[name] = replace(nodes[name], configuration=dict(flattened(config)))
-    settings = [read_setting(kind, root) for kind in _SETTINGS for root in of(kind)]
+        nodes[name] = replace(
+            nodes[name], configuration=KubeletSettings(by_path=dict(flattened(config)))
+        )
+    namespaces = [read_setting(kind, root) for kind in _SETTINGS for root in of(kind)]
     return ClusterFacts(
         context="test",
         version=(1, 35),
         taken_at="2026-12-01T00:00:00+00:00",
         workloads=by_owner([reader.read(root) for root in of("Pod")], templates),
         nodes=nodes,
-        limit_ranges=tuple(s for s in settings if isinstance(s, LimitRange)),
-        resource_quotas=tuple(s for s in settings if isinstance(s, ResourceQuota)),
+        limit_ranges=tuple(s for s in namespaces if isinstance(s, LimitRange)),
+        resource_quotas=tuple(s for s in namespaces if isinstance(s, ResourceQuota)),
         autoscalers=tuple(_autoscalers(of("HorizontalPodAutoscaler"), of("VerticalPodAutoscaler"))),
     )
 

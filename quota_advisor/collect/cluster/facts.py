@@ -24,7 +24,14 @@ from quota_advisor.collect.cluster.pages import METADATA_ONLY, Object, list_all
 from quota_advisor.collect.cluster.pods import PodReader, by_owner, read_template
 from quota_advisor.collect.cluster.shape import mapping
 from quota_advisor.errors import CollectError
-from quota_advisor.model.cluster import Autoscaler, ClusterFacts, ClusterNode, LivePod, Owner
+from quota_advisor.model.cluster import (
+    Autoscaler,
+    ClusterFacts,
+    ClusterNode,
+    KubeletSettings,
+    LivePod,
+    Owner,
+)
 from quota_advisor.model.limit import Missing
 from quota_advisor.model.manifest import LimitRange, ResourceQuota
 from quota_advisor.model.problem import Problem
@@ -58,7 +65,7 @@ class Part:
     excluded: tuple[str, ...] = ()
     selector: str = ""
     ask_kubelets: bool = False
-    kubelet_settings: Mapping[str, str] | None = None
+    kubelet_settings: KubeletSettings | None = None
     ask_metrics: bool = True
 
 

@@ -17,7 +17,7 @@ from urllib.parse import quote
 from quota_advisor.collect.cluster.connection import Connection, RefusedError
 from quota_advisor.documents.reader import read_manifest
 from quota_advisor.errors import CollectError, UsageError
-from quota_advisor.model.cluster import ClusterNode
+from quota_advisor.model.cluster import ClusterNode, KubeletSettings
 from quota_advisor.model.limit import Missing
 from quota_advisor.model.manifest import KubeletConfig
 
@@ -46,7 +46,7 @@ def with_settings(
     return {n.name: replace(n, configuration=found[n.name]) for n in nodes.values()}
 
 
-def _settings(connection: Connection, node: ClusterNode) -> Mapping[str, str] | Missing:
+def _settings(connection: Connection, node: ClusterNode) -> KubeletSettings | Missing:
     if node.is_virtual:
         return Missing(reason="a virtual kubelet has no such settings")
     try:
@@ -60,10 +60,10 @@ def _settings(connection: Connection, node: ClusterNode) -> Mapping[str, str] | 
     config = answer.get("kubeletconfig") if isinstance(answer, dict) else None
     if not isinstance(config, dict):
         return Missing(reason="its kubelet gave no configuration")
-    return dict(flattened(config))
+    return KubeletSettings(by_path=dict(flattened(config)))
 
 
-def settings_in(file: str, data: bytes) -> Mapping[str, str]:
+def settings_in(file: str, data: bytes) -> KubeletSettings:
     """Return the settings in a KubeletConfiguration.
 
     Raises:
@@ -71,7 +71,8 @@ def settings_in(file: str, data: bytes) -> Mapping[str, str]:
     """
     for document in read_manifest(file, data):
         if isinstance(document, KubeletConfig):
-            return {path: value.text for path, value in document.settings.items()}
+            by_path = {path: value.text for path, value in document.settings.items()}
+            return KubeletSettings(by_path=by_path)
     raise UsageError(f"{file}: no KubeletConfiguration", hint="kubelet --config names one")
 
 

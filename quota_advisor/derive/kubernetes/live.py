@@ -65,7 +65,7 @@ class LiveCase:
             if node is None or isinstance(node.configuration, Missing):
                 continue
             if self._may_be_exclusive(pod):
-                is_static = node.configuration.get("cpuManagerPolicy") == STATIC
+                is_static = node.configuration.by_path.get("cpuManagerPolicy") == STATIC
                 found[not is_static].append(pod)
         return found
 
