@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import pytest
-from conftest import LabHost
+from conftest import PATIENCE_SEC, LabHost
 
 from quota_advisor.collect.host.root import HostRoot
 from quota_advisor.collect.host.systemd import UnitBus, connect, read_units, read_version
@@ -210,7 +210,7 @@ def write_other_units(host: LabHost) -> None:
 
 
 def connected(adapter: str, root: HostRoot = LIVE, manager: str = "system") -> UnitBus:
-    bus = connect(root, manager, adapter)
+    bus = connect(root, manager, adapter, timeout_sec=PATIENCE_SEC)
     assert not isinstance(bus, Missing), bus
     return bus
 

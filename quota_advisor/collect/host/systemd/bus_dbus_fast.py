@@ -122,10 +122,13 @@ class DbusFastBus:
     async def _open_direct(self) -> MessageBus:
         # systemd's private socket does not know Hello and answers with an error, which dbus-fast
         # mistakes for the unique name. The lab checks that this still works.
+        patience_sec = DIRECT_RETRY_SEC
         while True:
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(DIRECT_RETRY_SEC):
+                async with asyncio.timeout(patience_sec):
                     return await self._open()
+            # On a machine that is slow enough, each of many short attempts would be in vain.
+            patience_sec *= 1.5
 
     async def _get_all(
         self, paths: Sequence[str], wanted: Collection[str]
