@@ -38,7 +38,9 @@ def cpu_limit_missing(case: PodCase, _rule: Rule) -> Verdicts:
         if pod.unsure_range is not None and cpu.limit_at is None:
             yield may_be_supplied(cpu.label, pod.unsure_range)
             continue
-        zero = "a CPU limit of 0, which is none" if cpu.limit_at else "no CPU limit in this file"
+        # What runs stands in no file.
+        none = "no CPU limit in this file" if pod.pod.file else "no CPU limit"
+        zero = "a CPU limit of 0, which is none" if cpu.limit_at else none
         yield Hit(
             message=f"{cpu.label} has {zero}, and limits are required here",
             location=pod.at(cpu.limit_at, cpu),
