@@ -50,6 +50,11 @@ MAX_JOBS = 64
     help="House rule for CPU limits of containers.  [default: ignore]",
 )
 @click.option(
+    "--requests",
+    type=click.Choice(["ignore", "note", "required"]),
+    help="House rule for CPU requests of containers.  [default: note]",
+)
+@click.option(
     "--node-cpus", type=click.FloatRange(min=0.001, max=8192), help="CPUs of the largest node."
 )
 @click.option("--kubernetes-version", metavar="VERSION", help="Of the cluster, for example 1.33.")

@@ -30,7 +30,7 @@ from quota_advisor.model.cluster import (
 )
 from quota_advisor.model.finding import Finding, Subject
 from quota_advisor.model.limit import Missing
-from quota_advisor.model.lint import LimitsPolicy, LintContext, SameLimit
+from quota_advisor.model.lint import LimitsPolicy, LintContext, RequestsPolicy, SameLimit
 from quota_advisor.model.manifest import KubeletConfig, Place, Pod, Role, Scalar
 from quota_advisor.model.report import Report, Results
 from quota_advisor.model.source import Location
@@ -74,7 +74,7 @@ class _Judged(NamedTuple):
 
     @classmethod
     def of(cls, facts: ClusterFacts, rulebook: Rulebook, limits: LimitsPolicy) -> _Judged:
-        context = _context(facts, limits)
+        context = _context(facts, rulebook.config.lint.requests, limits)
         scopes: list[Scope] = []
         containers: list[AdvisedContainer] = []
         for workload in facts.workloads:
@@ -90,7 +90,9 @@ class _Judged(NamedTuple):
         return cls(Cluster(facts=facts, containers=tuple(containers)), results)
 
 
-def _context(facts: ClusterFacts, limits: LimitsPolicy) -> LintContext:
+def _context(
+    facts: ClusterFacts, requests: RequestsPolicy, limits: LimitsPolicy
+) -> LintContext:
     """Return what is known around the pods: the largest node, the oldest kubelet."""
     nodes = [] if isinstance(facts.nodes, Missing) else list(facts.nodes.values())
     machines = [node for node in nodes if not node.is_virtual and node.os != "windows"]
@@ -100,6 +102,7 @@ def _context(facts: ClusterFacts, limits: LimitsPolicy) -> LintContext:
         versions.append(facts.version)
     return LintContext(
         limits=limits,
+        requests=requests,
         node_millicores=max(sizes, default=None),
         kubernetes_version=min(versions, default=None),
         limit_ranges=by_namespace(facts.limit_ranges),

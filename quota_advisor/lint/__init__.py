@@ -18,6 +18,7 @@ def lint(
     *paths: str,
     exclude: tuple[str, ...] = (),
     limits: str | None = None,
+    requests: str | None = None,
     node_cpus: float | None = None,
     kubernetes_version: str | None = None,
     rulebook: Rulebook | None = None,
@@ -28,6 +29,7 @@ def lint(
         paths: Files, directories or patterns; the current directory where there is none.
         exclude: Files not to read: patterns as in ``.gitignore``.
         limits: House rule for CPU limits: ``ignore``, ``required`` or ``forbidden``.
+        requests: House rule for CPU requests: ``ignore``, ``note`` or ``required``.
         node_cpus: CPUs of the largest node.
         kubernetes_version: Of the cluster, for example ``1.33``.
         rulebook: The rules to run; None for all, with the nearest configuration file.
@@ -43,6 +45,7 @@ def lint(
         paths=paths,
         exclude=exclude,
         limits=limits,
+        requests=requests,
         node_cpus=node_cpus,
         kubernetes_version=kubernetes_version,
     )

@@ -12,7 +12,7 @@ from quota_advisor.checkout.ignored import Patterns
 from quota_advisor.checkout.inputs import STDIN, Inputs, discover, read_stream
 from quota_advisor.errors import CollectError, UsageError
 from quota_advisor.lint.run import Linted, judge_inputs
-from quota_advisor.model.lint import LimitsPolicy, LintContext
+from quota_advisor.model.lint import LimitsPolicy, LintContext, RequestsPolicy
 from quota_advisor.model.report import Report
 from quota_advisor.records import dataclass
 from quota_advisor.rulebook.catalogue import AppliesTo
@@ -41,6 +41,7 @@ class Request:
         jobs: Most processes to use; None for one a CPU, at most :data:`DEFAULT_JOBS`.
         limits: House rule for CPU limits, ``ignore``, ``required`` or ``forbidden``; None leaves
             it to the configuration.
+        requests: House rule for CPU requests, ``ignore``, ``note`` or ``required``; likewise.
         node_cpus: Size of the largest node; likewise.
         kubernetes_version: Of the cluster, for example ``1.33``; likewise.
         verbose: Keep each thing that could not be judged, not one of a kind.
@@ -52,6 +53,7 @@ class Request:
     exclude: tuple[str, ...] = ()
     jobs: int | None = None
     limits: str | None = None
+    requests: str | None = None
     node_cpus: float | None = None
     kubernetes_version: str | None = None
     verbose: bool = False
@@ -145,6 +147,7 @@ def _context(request: Request, known: LintSettings) -> LintContext:
     """Return what the request tells, and where it is silent the configuration."""
     return LintContext(
         limits=LimitsPolicy(request.limits) if request.limits else known.limits,
+        requests=RequestsPolicy(request.requests) if request.requests else known.requests,
         node_millicores=millicores(request.node_cpus) or known.node_millicores,
         kubernetes_version=kubernetes_version(request.kubernetes_version)
         or known.kubernetes_version,

@@ -23,12 +23,26 @@ class LimitsPolicy(StrEnum):
     FORBIDDEN = "forbidden"
 
 
+class RequestsPolicy(StrEnum):
+    """Whether containers should have a CPU request.
+
+    Attributes:
+        NOTE: One that has none is worth a note.
+        REQUIRED: It is a mistake.
+    """
+
+    IGNORE = "ignore"
+    NOTE = "note"
+    REQUIRED = "required"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LintContext:
     """What is known besides the object at hand.
 
     Attributes:
         limits: The house rule for CPU limits.
+        requests: The house rule for CPU requests.
         node_millicores: Size of the largest node, if the user told it.
         kubernetes_version: Of the cluster, if the user told it: ``(1, 33)``.
         limit_ranges: LimitRanges of the same input that are about CPU, by :func:`namespace_of`, in
@@ -37,6 +51,7 @@ class LintContext:
     """
 
     limits: LimitsPolicy = LimitsPolicy.IGNORE
+    requests: RequestsPolicy = RequestsPolicy.NOTE
     node_millicores: int | None = None
     kubernetes_version: tuple[int, int] | None = None
     limit_ranges: Mapping[str, tuple[LimitRange, ...]] = field(default_factory=dict)

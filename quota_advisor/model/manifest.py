@@ -181,6 +181,7 @@ class Pod(NamedTuple):
         wrong_shapes: What could not be read as what it must be.
         misplaced: ``resources``, ``limits``, ``requests`` found where the API has no such field.
         place: Of the object's first key.
+        restart_policy: ``restartPolicy`` as written; empty where it is not.
     """
 
     file: str
@@ -199,6 +200,7 @@ class Pod(NamedTuple):
     wrong_shapes: tuple[WrongShape, ...]
     misplaced: tuple[Misplaced, ...]
     place: Place
+    restart_policy: str = ""
 
     @property
     def subject(self) -> Subject:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from quota_advisor.errors import UsageError, did_you_mean
 from quota_advisor.model.finding import Severity
-from quota_advisor.model.lint import LimitsPolicy
+from quota_advisor.model.lint import LimitsPolicy, RequestsPolicy
 from quota_advisor.records import dataclass
 from quota_advisor.rulebook.catalogue import Catalog, with_overrides
 
@@ -72,6 +72,7 @@ class LintSettings:
 
     Attributes:
         limits: House rule for CPU limits of containers.
+        requests: House rule for CPU requests of containers.
         node_millicores: Size of the largest node.
         kubernetes_version: Of the cluster.
         exclude: Files not to read: patterns as in ``.gitignore``, relative to the
@@ -79,6 +80,7 @@ class LintSettings:
     """
 
     limits: LimitsPolicy = LimitsPolicy.IGNORE
+    requests: RequestsPolicy = RequestsPolicy.NOTE
     node_millicores: int | None = None
     kubernetes_version: tuple[int, int] | None = None
     exclude: tuple[str, ...] = ()

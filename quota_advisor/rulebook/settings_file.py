@@ -18,7 +18,7 @@ from quota_advisor.errors import ConfigError, UsageError, did_you_mean
 from quota_advisor.files.reading import MAX_CONFIG_BYTES, read_found, read_named
 from quota_advisor.files.writing import reason
 from quota_advisor.model.finding import Severity
-from quota_advisor.model.lint import LimitsPolicy
+from quota_advisor.model.lint import LimitsPolicy, RequestsPolicy
 from quota_advisor.rulebook import settings as config
 from quota_advisor.rulebook.catalogue import Catalog
 from quota_advisor.rulebook.settings_text import Place, Settings, TextError, read_settings
@@ -89,12 +89,14 @@ class LintSettings(_Strict):
 
     Attributes:
         limits: House rule for CPU limits of containers.
+        requests: House rule for CPU requests of containers.
         node_cpus: CPUs of the largest node.
         kubernetes_version: Of the cluster, for example ``"1.33"``; quoted, or 1.30 becomes 1.3.
         exclude: Files not to read: patterns as in ``.gitignore``, relative to this file.
     """
 
     limits: LimitsPolicy = LimitsPolicy.IGNORE
+    requests: RequestsPolicy = RequestsPolicy.NOTE
     node_cpus: Annotated[float, pydantic.Field(strict=True, gt=0, le=MAX_CPUS)] | None = None
     kubernetes_version: (
         Annotated[str, pydantic.StringConstraints(strict=True, pattern=r"^v?[0-9]+\.[0-9]+.*$")]
@@ -193,6 +195,7 @@ def _lint(lint: LintSettings, path: Path, written: Settings) -> config.LintSetti
         raise _wrong(path, written, place, error.what) from error
     return config.LintSettings(
         limits=lint.limits,
+        requests=lint.requests,
         node_millicores=config.millicores(lint.node_cpus),
         kubernetes_version=version,
         exclude=lint.exclude,

@@ -21,7 +21,7 @@ from quota_advisor.checkout.inputs import discover
 from quota_advisor.k8s.judge import judge as judge_clusters
 from quota_advisor.lint.run import judge_inputs
 from quota_advisor.model.finding import Evidence, Finding, Severity
-from quota_advisor.model.lint import LimitsPolicy, LintContext
+from quota_advisor.model.lint import LimitsPolicy, LintContext, RequestsPolicy
 from quota_advisor.model.report import Results
 from quota_advisor.model.workload import join
 from quota_advisor.rulebook.catalogue import Catalog
@@ -73,6 +73,7 @@ class Expectation(_Written):
 
     Attributes:
         limits: House rule for CPU limits.
+        requests: House rule for CPU requests.
         node_cpus: Size of the largest node.
         kubernetes: Version of the cluster.
         also: Rules that run beside the one under test; only the findings of that one count.
@@ -81,6 +82,7 @@ class Expectation(_Written):
     """
 
     limits: LimitsPolicy = LimitsPolicy.IGNORE
+    requests: RequestsPolicy = RequestsPolicy.NOTE
     node_cpus: float | None = None
     kubernetes: str | None = None
     also: tuple[str, ...] = ()
@@ -94,6 +96,7 @@ class Expectation(_Written):
         version = tuple(map(int, self.kubernetes.split("."))) if self.kubernetes else None
         return LintContext(
             limits=self.limits,
+            requests=self.requests,
             node_millicores=None if self.node_cpus is None else round(self.node_cpus * 1000),
             kubernetes_version=None if version is None else (version[0], version[1]),
         )

@@ -14,9 +14,9 @@ from quota_advisor.checks.kubernetes.wording import (
 )
 from quota_advisor.derive.cases import PodCase
 from quota_advisor.derive.kubernetes.amounts import cpu_amount
-from quota_advisor.derive.kubernetes.pod_cpu import ContainerCpu, PodCpu, is_harmless
+from quota_advisor.derive.kubernetes.pod_cpu import ContainerCpu, PodCpu, ends_by_itself, is_harmless
 from quota_advisor.model.finding import Evidence, Recommendation, Related, Severity
-from quota_advisor.model.lint import LimitsPolicy
+from quota_advisor.model.lint import LimitsPolicy, RequestsPolicy
 from quota_advisor.model.manifest import LimitRange, Role
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Skip, Verdicts, check
@@ -72,11 +72,15 @@ def cpu_limit_forbidden(case: PodCase, _rule: Rule) -> Verdicts:
 @check(PodCase)
 def cpu_request_missing(case: PodCase, _rule: Rule) -> Verdicts:
     """Find containers that nobody keeps any CPU for."""
-    pod = case.cpu
+    pod, policy = case.cpu, case.context.requests
+    if policy is RequestsPolicy.IGNORE:
+        if case.pod.suppressions:
+            yield Skip(f"the house rule is requests: {policy}")
+        return
     for cpu in pod.containers:
         if cpu.request is not None or not cpu.runs_all_the_time:
             continue
-        if pod.pod.windows or pod.pod.partial or pod.has_pod_level_cpu:
+        if pod.pod.windows or pod.pod.partial or pod.has_pod_level_cpu or ends_by_itself(pod.pod):
             return
         if pod.is_unknown(cpu):
             continue
@@ -88,6 +92,7 @@ def cpu_request_missing(case: PodCase, _rule: Rule) -> Verdicts:
                 f"{cpu.label} has no CPU request: the scheduler keeps no CPU for it, and its"
                 f" weight is the lowest (pod is {pod.qos})"
             ),
+            severity=Severity.WARNING if policy is RequestsPolicy.REQUIRED else None,
             location=pod.at(None, cpu),
             evidence=(
                 cpu_evidence("request", 0),

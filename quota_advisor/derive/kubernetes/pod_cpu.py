@@ -276,6 +276,21 @@ def derive_pod_cpu(pod: Pod, context: LintContext) -> PodCpu:
     return PodCpu(pod, context, limit_range, containers, pod_request, pod_limit, tuple(bad))
 
 
+_BATCH_KINDS = frozenset(("CronJob", "Job"))
+_HOOKS = frozenset(("argocd.argoproj.io/hook", "helm.sh/hook"))
+
+
+def ends_by_itself(pod: Pod) -> bool:
+    """Whether a pod does something once, and is gone then: nobody waits for its answers.
+
+    Source: the annotations by which Helm ("Chart Hooks") and Argo CD ("Resource Hooks") know
+    their hooks.
+    """
+    if pod.kind in _BATCH_KINDS or not _HOOKS.isdisjoint(pod.annotations):
+        return True
+    return pod.kind == "Pod" and pod.restart_policy == "Never"
+
+
 def is_harmless(wrong: WrongShape) -> bool:
     """Whether the API takes an empty key for one that is not there."""
     return wrong.found == "nothing" and wrong.path.endswith(_MAY_BE_EMPTY)

@@ -160,6 +160,7 @@ class Reader:
             tuple(self.wrong),
             tuple(self.misplaced),
             _as_place(root[""][:2]),
+            text(spec["restartPolicy"]) if "restartPolicy" in spec else "",
         )
         return PodReading(pod, self.template)
 
