@@ -80,12 +80,14 @@ class Inputs:
         problems: What was asked for and cannot be read.
         notes: What was passed over although it looks like something to judge.
         excluded: Files never to read.
+        of_others: Directories that were not entered because of their name: :data:`OF_OTHERS`.
     """
 
     files: list[InputFile] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     excluded: Sequence[Patterns] = ()
+    of_others: list[str] = field(default_factory=list)
 
 
 def discover(
@@ -304,9 +306,14 @@ class _Search:
             return False
         if not directory and kind_by_name(path) is None and not entry.name.endswith(".conf"):
             return False
-        return not self._is_excluded(path, directory=directory) and not ignored.covers(
+        if self._is_excluded(path, directory=directory) or ignored.covers(
             path, directory=directory
-        )
+        ):
+            return False
+        if directory and entry.name in OF_OTHERS:
+            self.found.of_others.append(shown(path))
+            return False
+        return True
 
     def _add_entry(self, entry: os.DirEntry[str], path: str) -> None:
         kind = kind_by_name(path) or kind_by_name(os.path.abspath(path))  # noqa: PTH100
@@ -334,6 +341,9 @@ def _is_mask(path: str) -> bool:
     """Whether a link makes systemd take a unit for one that cannot be started."""
     return kind_by_name(path) is FileKind.UNIT and os.readlink(path) == os.devnull  # noqa: PTH115 - a name is kept as found
 
+
+OF_OTHERS = frozenset({"node_modules", "testdata", "third_party", "vendor"})
+"""Directories of what others wrote, or what is wrong on purpose: entered only if named."""
 
 _NEVER_ENTERED = frozenset({".git", ".hg", ".svn"})
 

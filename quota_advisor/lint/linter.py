@@ -131,6 +131,8 @@ class Linter:
         )
         if not inputs.files and not inputs.problems:
             inputs.notes.append("no file to judge here: no manifest, compose or unit file")
+        if request.verbose:
+            inputs.notes += (f"{name}/: left out, name it to lint it" for name in inputs.of_others)
         return inputs
 
     def _excluded(self) -> list[Patterns]:

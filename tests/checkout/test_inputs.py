@@ -206,3 +206,28 @@ def test_a_pipe_is_linted(arguments: list[str], text: str, place: str) -> None:
     assert done.returncode == 1
     assert done.stdout.startswith(f"{place}: error: ")
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("name", ["vendor", "third_party", "testdata", "node_modules"])
+def test_what_others_wrote_is_read_only_if_it_is_named(name: str) -> None:
+    put("a.yaml", f"x/{name}/b.yaml", f"x/{name}/y/c.yaml", f"x/{name}s/d.yaml", f"{name}.yaml")
+    put(f"named/{name}/{name}/e.yaml", f"named/{name}/f.yaml")
+    found = discover(["."])
+    assert [file.path for file in found.files] == sorted(
+        ["a.yaml", f"{name}.yaml", f"x/{name}s/d.yaml"]
+    )
+    assert found.of_others == [f"named/{name}", f"x/{name}"]
+    assert names(f"x/{name}") == [f"x/{name}/b.yaml", f"x/{name}/y/c.yaml"]
+    assert names(f"x/{name}/y") == names(f"x/{name}/y/c.yaml") == [f"x/{name}/y/c.yaml"]
+    assert names(f"named/{name}") == [f"named/{name}/f.yaml"]
+    assert names(f"**/{name}/*.yaml") == [
+        f"named/{name}/f.yaml",
+        f"named/{name}/{name}/e.yaml",
+        f"x/{name}/b.yaml",
+    ]
+
+
+def test_what_is_ignored_is_not_called_left_out() -> None:
+    put(".gitignore", text="node_modules/\n")
+    put("a.yaml", "node_modules/b.yaml", "vendor/c.yaml")
+    assert discover(["."], exclude=[Patterns(["vendor"], Path())]).of_others == []
