@@ -7,8 +7,9 @@ import textwrap
 import click
 
 from quota_advisor.cli.streams import write_report
-from quota_advisor.errors import UsageError, did_you_mean
+from quota_advisor.errors import UsageError
 from quota_advisor.rulebook.catalogue import Rule, load_catalog
+from quota_advisor.rulebook.settings import rule_hint
 
 WIDTH = 88
 FIXABLE = "; lint --fix mends what is certain"
@@ -28,8 +29,7 @@ def command(rule_id: str, form: str) -> None:
     """Say why RULE exists, what to do about its findings, and when it stays silent."""
     catalog = load_catalog()
     if rule_id not in catalog:
-        hint = did_you_mean(rule_id, catalog) or "see quota-advisor rules list"
-        raise UsageError(f"no rule {rule_id!r}", hint=hint)
+        raise UsageError(f"no rule {rule_id!r}", hint=rule_hint(rule_id, catalog))
     rule = catalog[rule_id]
     write_report(_as_json(rule) if form == "json" else explanation(rule) + "\n")
 

@@ -18,6 +18,7 @@ from quota_advisor.printable import printable
 from quota_advisor.render import FORMATS, pieces, targets
 from quota_advisor.render.view import View
 from quota_advisor.rulebook.chosen import Rulebook, load_rulebook
+from quota_advisor.rulebook.removed import removed_among, removed_text
 from quota_advisor.rulebook.settings import Config
 
 
@@ -91,13 +92,17 @@ def load_rules(output: Output) -> Rulebook:
     """
     if output.no_config and output.config is not None:
         raise UsageError("--config and --no-config: give one of them")
-    return load_rulebook(
+    rulebook = load_rulebook(
         output.select,
         output.ignore,
         output.config,
         use_config=not output.no_config,
         heed_suppressions=not output.ignore_suppressions,
     )
+    gone = (f"--ignore: {removed_text(rule)}" for rule in removed_among(output.ignore))
+    for note in (*rulebook.config.notes, *gone):
+        say(printable(f"note: {note}"))
+    return rulebook
 
 
 def present_view() -> View:

@@ -90,9 +90,7 @@ class _Judged(NamedTuple):
         return cls(Cluster(facts=facts, containers=tuple(containers)), results)
 
 
-def _context(
-    facts: ClusterFacts, requests: RequestsPolicy, limits: LimitsPolicy
-) -> LintContext:
+def _context(facts: ClusterFacts, requests: RequestsPolicy, limits: LimitsPolicy) -> LintContext:
     """Return what is known around the pods: the largest node, the oldest kubelet."""
     nodes = [] if isinstance(facts.nodes, Missing) else list(facts.nodes.values())
     machines = [node for node in nodes if not node.is_virtual and node.os != "windows"]

@@ -15,6 +15,7 @@ from quota_advisor.model.finding import Severity
 from quota_advisor.model.lint import LimitsPolicy, RequestsPolicy
 from quota_advisor.records import dataclass
 from quota_advisor.rulebook.catalogue import Catalog, with_overrides
+from quota_advisor.rulebook.removed import REMOVED_RULES, removed_text
 
 FILE_NAME = ".quota-advisor.yaml"
 
@@ -97,6 +98,7 @@ class Config:
         lint: What lint should know and what it should not read.
         overrides: Settings of rules for some of the files that lint reads; later ones win.
         path: The file; None without one.
+        notes: What it says in vain since a rule is gone, one line each.
         heed_comments: Whether comments and annotations in what is judged leave findings out.
     """
 
@@ -106,6 +108,7 @@ class Config:
     lint: LintSettings = field(default_factory=LintSettings)
     overrides: tuple[Override, ...] = ()
     path: Path | None = None
+    notes: tuple[str, ...] = ()
     heed_comments: bool = True
 
     @property
@@ -150,11 +153,10 @@ def select_rules(catalog: Catalog, select: Iterable[str], ignore: Iterable[str])
         UsageError: A rule does not exist, or none is left.
     """
     chosen, dropped = list(select), set(ignore)
-    for id_ in (*chosen, *dropped):
+    # One that is gone may still be left out.
+    for id_ in (*chosen, *dropped.difference(REMOVED_RULES)):
         if id_ not in catalog:
-            raise UsageError(
-                f"no rule {id_!r}", hint=did_you_mean(id_, catalog) or "see rules list"
-            )
+            raise UsageError(f"no rule {id_!r}", hint=rule_hint(id_, catalog))
     left = {
         id_: rule
         for id_, rule in catalog.items()
@@ -163,6 +165,13 @@ def select_rules(catalog: Catalog, select: Iterable[str], ignore: Iterable[str])
     if not left:
         raise UsageError("no rule is left to run", hint="--ignore takes away all of --select")
     return left
+
+
+def rule_hint(id_: str, catalog: Catalog) -> str:
+    """Return what may help whoever named a rule that does not exist."""
+    if id_ in REMOVED_RULES:
+        return removed_text(id_)
+    return did_you_mean(id_, catalog) or "see quota-advisor rules list"
 
 
 def overridden(config: Config, overrides: Iterable[Override]) -> Config:

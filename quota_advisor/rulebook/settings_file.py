@@ -7,7 +7,7 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,6 +21,7 @@ from quota_advisor.model.finding import Severity
 from quota_advisor.model.lint import LimitsPolicy, RequestsPolicy
 from quota_advisor.rulebook import settings as config
 from quota_advisor.rulebook.catalogue import Catalog
+from quota_advisor.rulebook.removed import REMOVED_RULES, removed_text
 from quota_advisor.rulebook.settings_text import Place, Settings, TextError, read_settings
 from quota_advisor.units import MAX_CPUS
 
@@ -166,6 +167,7 @@ def _config(file: ConfigFile, path: Path, written: Settings) -> config.Config:
                 line=written.line_of(("suppress", number)),
             )
             for number, e in enumerate(file.suppress)
+            if e.rule not in REMOVED_RULES
         ),
         lint=_lint(file.lint, path, written),
         overrides=tuple(
@@ -173,7 +175,19 @@ def _config(file: ConfigFile, path: Path, written: Settings) -> config.Config:
             for entry in file.overrides
         ),
         path=path,
+        notes=tuple(_notes(file, path, written)),
     )
+
+
+def _notes(file: ConfigFile, path: Path, written: Settings) -> Iterator[str]:
+    """Yield what is said of rules that are gone: an old configuration still works."""
+    named: list[tuple[Place, str]] = [(("rules", id_), id_) for id_ in file.rules]
+    named += [(("suppress", n, "rule"), e.rule) for n, e in enumerate(file.suppress)]
+    for number, override in enumerate(file.overrides):
+        named += [(("overrides", number, "rules", id_), id_) for id_ in override.rules]
+    for place, id_ in named:
+        if id_ in REMOVED_RULES:
+            yield f"{path}:{written.line_of(place)}: {removed_text(id_)}"
 
 
 def _settings(rules: Mapping[str, RuleSettings]) -> Mapping[str, config.RuleSettings]:
@@ -184,6 +198,7 @@ def _settings(rules: Mapping[str, RuleSettings]) -> Mapping[str, config.RuleSett
             options=s.options,
         )
         for id_, s in rules.items()
+        if id_ not in REMOVED_RULES
     }
 
 
@@ -204,7 +219,7 @@ def _lint(lint: LintSettings, path: Path, written: Settings) -> config.LintSetti
 
 def _check_names(file: ConfigFile, catalog: Catalog, path: Path, written: Settings) -> None:
     for number, entry in enumerate(file.suppress):
-        if entry.rule not in catalog:
+        if entry.rule not in catalog and entry.rule not in REMOVED_RULES:
             raise _no_rule(path, written, ("suppress", number, "rule"), entry.rule, catalog)
     _check_rules(file.rules, (), catalog, path, written)
     for number, override in enumerate(file.overrides):
@@ -216,6 +231,8 @@ def _check_rules(
 ) -> None:
     for id_, settings in rules.items():
         place = (*above, "rules", id_)
+        if id_ in REMOVED_RULES:
+            continue
         if id_ not in catalog:
             raise _no_rule(path, written, place, id_, catalog)
         options = catalog[id_].options
@@ -234,7 +251,7 @@ def _check_rules(
 def _no_rule(
     path: Path, written: Settings, place: Place, id_: str, catalog: Catalog
 ) -> ConfigError:
-    hint = did_you_mean(id_, catalog) or "see rules list"
+    hint = config.rule_hint(id_, catalog)
     return ConfigError(f"{path}:{written.line_of(place)}: no rule {id_!r}", hint=hint)
 
 

@@ -14,7 +14,6 @@ from quota_advisor.derive.kubernetes.qos import (
     kubelet_limit,
     qos_class,
     running_millicores,
-    slice_quota_usec,
     starting_millicores,
 )
 from quota_advisor.model.manifest import Role
@@ -103,25 +102,22 @@ def test_the_start_needs_the_largest_init_container_beside_the_sidecars_before_i
 
 
 @pytest.mark.parametrize(
-    ("millicores", "quota_usec", "slice_usec"),
+    ("millicores", "quota_usec"),
     [
-        (1, 1_000, 1_000),
-        (5, 1_000, 1_000),
-        (10, 1_000, 1_000),
-        (51, 5_100, 6_000),
-        (100, 10_000, 10_000),
-        (130, 13_000, 13_000),
-        (417, 41_700, 42_000),
-        (500, 50_000, 50_000),
-        (1_000, 100_000, 100_000),
-        (1_500, 150_000, 150_000),
-        (4_000, 400_000, 400_000),
-        (4_096, 409_600, 410_000),
+        (1, 1_000),
+        (5, 1_000),
+        (10, 1_000),
+        (51, 5_100),
+        (100, 10_000),
+        (130, 13_000),
+        (417, 41_700),
+        (500, 50_000),
+        (1_000, 100_000),
+        (1_500, 150_000),
+        (4_000, 400_000),
+        (4_096, 409_600),
     ],
 )
-def test_the_quota_of_a_limit_and_of_the_slice_above_it(
-    millicores: int, quota_usec: int, slice_usec: int
-) -> None:
+def test_the_quota_of_a_limit(millicores: int, quota_usec: int) -> None:
     limit = kubelet_limit(millicores)
     assert (limit.quota_usec, limit.period_usec) == (quota_usec, 100_000)
-    assert slice_quota_usec(quota_usec) == slice_usec

@@ -90,7 +90,7 @@ def test_a_key_that_resembles_nothing_gets_no_suggestion(tmp_path: Path) -> None
     ("text", "what", "hint"),
     [
         ("rules: {throtled-often: {}}\n", "no rule 'throtled-often'", "'throttled-often'"),
-        ("rules: {zzz: {}}\n", "no rule 'zzz'", "see rules list"),
+        ("rules: {zzz: {}}\n", "no rule 'zzz'", "see quota-advisor rules list"),
         ("suppress: [{rule: unifrm-quota, reason: x}]\n", "'unifrm-quota'", "'uniform-quota'"),
         (
             "rules: {throttled-often: {options: {waning_ratio: 1}}}\n",

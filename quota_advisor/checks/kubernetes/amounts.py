@@ -6,12 +6,7 @@ from quota_advisor.checks.kubernetes.wording import cpu_evidence, cpu_text, cpus
 from quota_advisor.derive.cases import PodCase
 from quota_advisor.derive.kubernetes.amounts import memory_amount, misread_amount
 from quota_advisor.derive.kubernetes.pod_cpu import ContainerCpu
-from quota_advisor.derive.kubernetes.qos import (
-    MILLI,
-    SMALLEST_MILLICORES,
-    kubelet_limit,
-    slice_quota_usec,
-)
+from quota_advisor.derive.kubernetes.qos import MILLI, SMALLEST_MILLICORES, kubelet_limit
 from quota_advisor.documents.kubernetes.quantity import NANO
 from quota_advisor.model.finding import Evidence
 from quota_advisor.rulebook.catalogue import Rule
@@ -45,28 +40,6 @@ def limit_below_10m(case: PodCase, _rule: Rule) -> Verdicts:
                 location=pod.at(place),
                 evidence=(cpu_evidence("limit", limit, SMALLEST_MILLICORES),),
             )
-
-
-@check(PodCase)
-def limit_not_multiple_of_10m(case: PodCase, _rule: Rule) -> Verdicts:
-    """Find limits that systemd holds in a coarser unit than Kubernetes."""
-    pod = case.cpu
-    for cpu, limit, place in pod.written_limits:
-        if limit % SMALLEST_MILLICORES == 0 or limit < SMALLEST_MILLICORES or pod.pod.windows:
-            continue
-        exact = kubelet_limit(limit).quota_usec
-        rounded = slice_quota_usec(exact)
-        yield Hit(
-            message=(
-                f"the CPU limit of {limit}m of {owner(cpu)} is {exact} us per period in its own"
-                f" cgroup and {rounded} us where the systemd driver rounds it up to whole percents"
-            ),
-            location=pod.at(place),
-            evidence=(
-                Evidence(label="quota", value=exact, unit="usec"),
-                Evidence(label="quota rounded by systemd", value=rounded, unit="usec"),
-            ),
-        )
 
 
 @check(PodCase)

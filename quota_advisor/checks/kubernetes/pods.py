@@ -14,7 +14,12 @@ from quota_advisor.checks.kubernetes.wording import (
 )
 from quota_advisor.derive.cases import PodCase
 from quota_advisor.derive.kubernetes.amounts import cpu_amount
-from quota_advisor.derive.kubernetes.pod_cpu import ContainerCpu, PodCpu, ends_by_itself, is_harmless
+from quota_advisor.derive.kubernetes.pod_cpu import (
+    ContainerCpu,
+    PodCpu,
+    ends_by_itself,
+    is_harmless,
+)
 from quota_advisor.model.finding import Evidence, Recommendation, Related, Severity
 from quota_advisor.model.lint import LimitsPolicy, RequestsPolicy
 from quota_advisor.model.manifest import LimitRange, Role
@@ -73,14 +78,16 @@ def cpu_limit_forbidden(case: PodCase, _rule: Rule) -> Verdicts:
 def cpu_request_missing(case: PodCase, _rule: Rule) -> Verdicts:
     """Find containers that nobody keeps any CPU for."""
     pod, policy = case.cpu, case.context.requests
-    if policy is RequestsPolicy.IGNORE:
+    is_done_soon = ends_by_itself(pod.pod)
+    if policy is RequestsPolicy.IGNORE or is_done_soon:
         if case.pod.suppressions:
-            yield Skip(f"the house rule is requests: {policy}")
+            # As for the house rule of limits: no comment is called unused for it.
+            yield Skip("it is done soon" if is_done_soon else "the house rule is requests: ignore")
         return
     for cpu in pod.containers:
         if cpu.request is not None or not cpu.runs_all_the_time:
             continue
-        if pod.pod.windows or pod.pod.partial or pod.has_pod_level_cpu or ends_by_itself(pod.pod):
+        if pod.pod.windows or pod.pod.partial or pod.has_pod_level_cpu:
             return
         if pod.is_unknown(cpu):
             continue

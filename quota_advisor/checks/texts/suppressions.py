@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from quota_advisor.model.finding import Severity
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, SuppressionUse, Verdicts, check
+from quota_advisor.rulebook.removed import REMOVED_RULES, removed_text
 
 
 @check(SuppressionUse)
 def unused_suppression(use: SuppressionUse, _rule: Rule) -> Verdicts:
     """Find comments that suppress nothing, or name rules that do not exist."""
     for rule_id in use.unknown:
+        gone = rule_id in REMOVED_RULES
         yield Hit(
-            message=f"suppresses {rule_id!r}, which is no rule",
+            message=removed_text(rule_id) if gone else f"suppresses {rule_id!r}, which is no rule",
+            severity=Severity.INFO if gone else None,
             location=use.suppression.location,
         )
     # Without a reason it has no effect, which is reported as such and not twice.

@@ -125,12 +125,3 @@ def kubelet_limit(millicores: int, period_usec: int = DEFAULT_PERIOD_USEC) -> Ba
     """
     quota_usec = max(millicores * period_usec // MILLI, MIN_QUOTA_USEC)
     return Bandwidth(quota_usec=quota_usec, period_usec=period_usec)
-
-
-def slice_quota_usec(quota_usec: int) -> int:
-    """Return the quota of a default period as the systemd cgroup driver rounds it: up to 1 ms.
-
-    The driver hands systemd whole percents of a CPU, 10 ms per second.
-    """
-    step = DEFAULT_PERIOD_USEC // 100
-    return -(-quota_usec // step) * step
