@@ -153,6 +153,8 @@ def command(  # noqa: PLR0913 - each is an option of its own
     """  # noqa: D301 - click's mark for lines to keep
     if all_namespaces == bool(namespaces):
         raise UsageError("which pods?", hint="give --namespace NAME, or -A for all")
+    if patches_to is not None and len(contexts) > 1:
+        raise UsageError("--patches: of one cluster at a time", hint="give one --context")
     check_outputs(output, *([] if save is None else [save]))
     rulebook = load_rules(output)
     # The client of Kubernetes takes a third of a second to import.
@@ -193,8 +195,6 @@ def command(  # noqa: PLR0913 - each is an option of its own
 def _write_patches(report: Report, directory: Path) -> None:
     from quota_advisor.k8s.patches import patches, write_patches  # noqa: PLC0415 - as above
 
-    if len(report.clusters) > 1:
-        raise UsageError("--patches: of one cluster at a time", hint="give one --context")
     found = [patch for cluster in report.clusters for patch in patches(cluster)]
     write_patches(found, directory)
     say(f"{len(found)} patch{'' if len(found) == 1 else 'es'} in {printable(str(directory))}")

@@ -54,16 +54,12 @@ def judge(clusters: Sequence[ClusterFacts], rulebook: Rulebook, limits: LimitsPo
     judged = [_Judged.of(facts, rulebook, limits) for facts in clusters]
     results = Results()
     for one in judged:
-        results.findings += one.results.findings
-        results.suppressed += one.results.suppressed
-        results.skipped += one.results.skipped
-        results.errors += one.results.errors
+        results.add(one.results)
     return Report(
         command=COMMAND,
         host=None,
         clusters=tuple(one.cluster for one in judged),
         results=results,
-        notes=tuple(note for facts in clusters for note in facts.notes),
         problems=tuple(problem for facts in clusters for problem in facts.problems),
     )
 

@@ -10,7 +10,7 @@ from quota_advisor.checkout.chunks import Chunk, read_chunk
 from quota_advisor.checkout.compose_projects import Project, ProjectReader
 from quota_advisor.checkout.inputs import InputFile
 from quota_advisor.lint.judge import Judge
-from quota_advisor.lint.outcome import Outcome, count, extend
+from quota_advisor.lint.outcome import Outcome, count
 from quota_advisor.model.finding import Finding
 from quota_advisor.model.report import Results
 from quota_advisor.rulebook.engine import Plan, Scope, run
@@ -24,7 +24,7 @@ def judge_projects(projects: Iterable[Project], judge: Judge, outcome: Outcome) 
             found = _judged(_scopes(project, judge, outcome, texts), project, judge)
             if judge.may_fix(found):
                 _add_fixes(project, judge, texts, found, outcome)
-            extend(outcome.results, found)
+            outcome.results.add(found)
         except Exception as error:  # noqa: BLE001 - one project must not stop the others
             outcome.add_problem(project.files[0].path, error)
 
@@ -86,7 +86,7 @@ def _judged(scopes: Sequence[Scope], project: Project, judge: Judge) -> Results:
         plans.setdefault(judge.plan(path), set()).add(path)
     found = Results()
     for plan, paths in plans.items():
-        extend(found, _within(paths, run(scopes, plan, judge.config), found))
+        found.add(_within(paths, run(scopes, plan, judge.config), found))
     # A comment may well have a use for others that read the file it stands in.
     elsewhere = {s.location for scope in scopes for s in scope.suppressions}
     elsewhere = {location for location in elsewhere if location.file in project.others}

@@ -20,7 +20,7 @@ from quota_advisor.documents.yaml.split import NAMESPACE_WORDS, Part, documents
 from quota_advisor.documents.yaml.suppressions import MARK, from_comments
 from quota_advisor.documents.yaml.tree import BrokenDocumentError
 from quota_advisor.lint.extents import Texts
-from quota_advisor.lint.outcome import Outcome, count, extend, location_of, one_of_a_kind
+from quota_advisor.lint.outcome import Outcome, count, location_of, one_of_a_kind
 from quota_advisor.lint.survey import Survey
 from quota_advisor.model.finding import Finding
 from quota_advisor.model.lint import LintContext, SameLimit
@@ -131,7 +131,7 @@ class Judge:
             found = run(scopes, self.plan(path), self.config, texts)
             if self.may_fix(found):
                 self._add_fixes(chunk, data, found, outcome)
-            extend(outcome.results, found)
+            outcome.results.add(found)
 
     def may_fix(self, results: Results) -> bool:
         """Whether rules of which ``--fix`` mends some findings have found something."""
@@ -174,7 +174,7 @@ class Judge:
             Scope(SameLimit(limit, tuple(sorted(names)), location_of(min(names.values()))))
             for limit, names in sorted(outcome.tally.limits.items())
         ]
-        extend(outcome.results, run(scopes, self.plan(""), self._rulebook.config))
+        outcome.results.add(run(scopes, self.plan(""), self._rulebook.config))
 
     def _scopes(self, document: Document) -> Iterator[Scope]:
         match document:

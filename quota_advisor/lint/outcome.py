@@ -82,7 +82,7 @@ class Outcome:
 
     def add(self, other: Outcome) -> None:
         """Add what came of other chunks."""
-        extend(self.results, other.results)
+        self.results.add(other.results)
         self.problems += other.problems
         self.notes += other.notes
         self.tally.add(other.tally)
@@ -108,14 +108,6 @@ def one_of_a_kind(skipped: Iterable[Skipped]) -> list[Skipped]:
         if (skip.subject.name, skip.subject.kind) < (known.subject.name, known.subject.kind):
             kinds[skip.rule, skip.reason] = skip
     return list(kinds.values())
-
-
-def extend(results: Results, more: Results) -> None:
-    """Add what was concluded elsewhere."""
-    results.findings += more.findings
-    results.suppressed += more.suppressed
-    results.skipped += more.skipped
-    results.errors += more.errors
 
 
 def count(document: object, tally: Tally) -> None:

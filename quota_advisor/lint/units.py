@@ -12,7 +12,7 @@ from quota_advisor.derive.units.planned_quota import PlannedQuota
 from quota_advisor.documents.systemd.extent import UnitExtents
 from quota_advisor.documents.systemd.unit_file import parse_unit_file
 from quota_advisor.lint.judge import Judge
-from quota_advisor.lint.outcome import Outcome, Tally, extend
+from quota_advisor.lint.outcome import Outcome, Tally
 from quota_advisor.model.manifest import Quadlet
 from quota_advisor.model.problem import Problem
 from quota_advisor.model.report import Results
@@ -42,7 +42,7 @@ def judge_units(files: Sequence[InputFile], judge: Judge, outcome: Outcome) -> N
 
         services = [quadlet.service for quadlet in quadlets]
         fix_units(units, services, texts, found, outcome)
-    extend(outcome.results, found)
+    outcome.results.add(found)
 
 
 def _read(
@@ -70,7 +70,7 @@ def _judge(
         groups.setdefault(judge.plan(files[-1].path), []).extend(scopes)
     extent = UnitExtents(read.values())
     for plan, group in groups.items():
-        extend(found, run(group, plan, judge.config, extent))
+        found.add(run(group, plan, judge.config, extent))
 
 
 def _unit_scopes(case: PlannedQuota) -> Iterator[Scope]:

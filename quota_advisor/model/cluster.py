@@ -59,7 +59,6 @@ class Use:
         source: Who measured it: ``Prometheus``, ``metrics-server``.
         demand: CPU use over windows, or why there is none.
         counters: Periods and throttled periods, or why there are none.
-        cgroup: Path of its cgroup, where the source names it.
         now_cores: CPU use of the last moments, where that is all that the source has: nothing to
             size from.
     """
@@ -67,7 +66,6 @@ class Use:
     source: str
     demand: Demand | Missing
     counters: CounterWindow | Missing
-    cgroup: str = ""
     now_cores: float | Missing = Missing(reason="the source has a history")
 
 
@@ -91,8 +89,6 @@ class LivePod:
             nothing.
         generation: Counts the changes of its spec, which a resize is one of; 0 where the API does
             not count them (before Kubernetes 1.33).
-        started: When it started, in the API's notation; empty before.
-        container_starts: When each container last started, likewise.
         use: What was measured of its containers by name, and of :data:`POD_AS_A_WHOLE`.
     """
 
@@ -105,8 +101,6 @@ class LivePod:
     applied: Mapping[str, Applied]
     resize: str = ""
     generation: int = 0
-    started: str = ""
-    container_starts: Mapping[str, str] = field(default_factory=dict)
     use: Mapping[str, Use] = field(default_factory=dict)
 
 
@@ -196,7 +190,6 @@ class ClusterFacts:
         limit_ranges: Those about CPU.
         resource_quotas: Likewise.
         autoscalers: Those about CPU.
-        notes: What was not looked at although nothing failed.
         problems: What was asked for and could not be read.
     """
 
@@ -208,7 +201,6 @@ class ClusterFacts:
     limit_ranges: tuple[LimitRange, ...]
     resource_quotas: tuple[ResourceQuota, ...]
     autoscalers: tuple[Autoscaler, ...]
-    notes: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 

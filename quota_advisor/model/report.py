@@ -40,6 +40,13 @@ class Results:
     skipped: list[Skipped] = field(default_factory=list)
     errors: list[InternalError] = field(default_factory=list)
 
+    def add(self, more: Results) -> None:
+        """Take in what was concluded elsewhere; the findings are as sorted as the two were."""
+        self.findings += more.findings
+        self.suppressed += more.suppressed
+        self.skipped += more.skipped
+        self.errors += more.errors
+
     def count(self, severity: Severity) -> int:
         """Return the number of findings of one severity."""
         return sum(f.severity is severity for f in self.findings)

@@ -12,7 +12,7 @@ from quota_advisor.model.report import Report
 from quota_advisor.model.workload import Host
 from quota_advisor.printable import printable
 from quota_advisor.render.columns import MAX_LISTED, Table, table_rows
-from quota_advisor.render.parts import supporting
+from quota_advisor.render.parts import advised_once, supporting
 from quota_advisor.render.table import (
     NO_QUOTA,
     by_subject,
@@ -94,8 +94,7 @@ def _item(finding: Finding, view: View, common: str, said: dict[str, str]) -> It
         yield f"  - {_escape(causes_text(finding.ruled_out))}"
     if finding.recommendation is not None:
         text = " ".join(finding.recommendation.summary.split())
-        before = said.setdefault(text, finding.subject.name)
-        shown = text if before == finding.subject.name else f"as for {before}"
+        shown = advised_once(text, finding.subject.name, said)
         yield f"  - do: {_escape(shown)}"
         formula = formula_of(finding.recommendation)
         if formula:

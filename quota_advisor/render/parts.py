@@ -41,6 +41,18 @@ def supporting(finding: Finding, *, below_headline: bool = False) -> list[str]:
     return [f"also {', '.join(listed)}"] if listed else []
 
 
+def advised_once(text: str, name: str, said: dict[str, str]) -> str:
+    """Return what is advised, or whom the same was advised before.
+
+    Args:
+        text: The advice.
+        name: Of the subject.
+        said: What was advised so far, each text with the subject that it was advised for.
+    """
+    before = said.setdefault(text, name)
+    return text if before == name else f"as for {before}"
+
+
 def _is_among_parts(finding: Finding) -> bool:
     """Whether the finding only sums up what parts of its own rule say."""
     return any(part.rule == finding.rule for part in finding.parts)

@@ -17,8 +17,8 @@ from quota_advisor.model.source import Location
 from quota_advisor.model.workload import Host
 from quota_advisor.printable import printable
 from quota_advisor.render.columns import MAX_LISTED, rows_worst_first, subject_heading, table_rows
+from quota_advisor.render.parts import advised_once, supporting
 from quota_advisor.render.parts import headline as cause_headline
-from quota_advisor.render.parts import supporting
 from quota_advisor.render.view import View
 from quota_advisor.units import format_ratio, format_usec
 
@@ -192,10 +192,7 @@ def _lines(findings: list[Finding], view: View, common: str, said: dict[str, str
 
 
 def _advice(advised: Recommendation, name: str, view: View, said: dict[str, str]) -> Iterator[str]:
-    text = " ".join(advised.summary.split())
-    before = said.setdefault(text, name)
-    if before != name:
-        text = f"as for {before}"
+    text = advised_once(" ".join(advised.summary.split()), name, said)
     yield from _wrap(f"→ {text}", view, indent="  ", hang="    ")
     yield from _wrap(formula_of(advised), view, indent="    ", hang="    ")
     for step in advised.steps:

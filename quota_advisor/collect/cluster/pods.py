@@ -66,8 +66,6 @@ class PodReader:
             applied=dict(_applied(in_force, statuses)),
             resize=_resize(spec, status, statuses),
             generation=_number(metadata.get("generation")),
-            started=text(status, "startTime"),
-            container_starts=dict(_starts(statuses)),
         )
 
     def _spec(self, root: Object, spec: Mapping[str, Any], owner: Owner) -> Pod:
@@ -185,13 +183,6 @@ def _resize(
             if wanted and millicores(limit) != millicores(wanted):
                 return f"{container.get('name')} runs with a CPU limit of {limit or 'none'}"
     return ""
-
-
-def _starts(statuses: Mapping[Any, Object]) -> Iterator[tuple[str, str]]:
-    for name, status in statuses.items():
-        started = mapping(status, "state", "running").get("startedAt")
-        if isinstance(started, str):
-            yield str(name), started
 
 
 def _downward(spec: Mapping[str, Any]) -> list[Any]:

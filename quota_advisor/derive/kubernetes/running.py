@@ -141,8 +141,8 @@ def _group(replica: Replica) -> CgroupFacts:
     known = use if isinstance(use, Use) else None
     source = () if known is None else (_source(known),)
     return CgroupFacts(
-        # Without a path from the source: which driver names it how is not known.
-        path=(known.cgroup if known else "") or f"/kubepods/pod{pod.uid}/{replica.name}",
+        # No source names it as the node's driver does; nobody is shown this.
+        path=f"/kubepods/pod{pod.uid}/{replica.name}",
         version=2,
         limit=limit_of(replica.applied),
         burst_usec=NOT_FROM_HERE,
