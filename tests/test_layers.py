@@ -42,8 +42,20 @@ MAY_SEE: dict[str, set[str]] = {
     "lint": BASE | {"files"} | FACTS | CONCLUSIONS | {"checks", "checkout", "fix"},
     "probe": BASE | {"shipped", "model", "sim", "collect", "sandbox", "render"},
     "k8s": BASE | {"files"} | FACTS | CONCLUSIONS | {"checks", "collect"},
+    "export": BASE | {"model", "collect"},
     "cli": BASE
-    | {"files", "model", "rulebook", "collect", "render", "audit", "lint", "probe", "k8s"},
+    | {
+        "files",
+        "model",
+        "rulebook",
+        "collect",
+        "render",
+        "audit",
+        "lint",
+        "probe",
+        "k8s",
+        "export",
+    },
 }
 """Every room with what it may import besides itself, from the inside out."""
 

@@ -26,6 +26,7 @@ _COMMANDS = {
     "k8s": "Find the CPU limits and requests that hurt in a live cluster.",
     "explain": "Say why a rule exists and what to do about its findings.",
     "probe": "Measure on this node what a quota does to latency and throughput.",
+    "export": "Give the counters of this host to Prometheus.",
     "rules": "List the rules.",
 }
 

@@ -83,6 +83,15 @@ class CounterReading:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BriefReading:
+    """A cgroup's counters and its limit, without what runs in it."""
+
+    counters: CpuCounters
+    limit: CpuLimit
+    problems: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GroupReading:
     """One reading of all that a cgroup tells; fields as in :class:`CounterReading`."""
 
@@ -208,6 +217,24 @@ def read_counters(
         if group.vanished:
             return None
         return CounterReading(counters=counters, identity=group.identity)
+
+
+def read_brief(
+    root: HostRoot, hierarchy: CpuHierarchy, path: str, now_usec: Callable[[], int]
+) -> BriefReading | None:
+    """Return what is exported of a cgroup, or None when it has vanished.
+
+    Args:
+        root: The host.
+        hierarchy: Where its cgroups are.
+        path: The cgroup.
+        now_usec: Monotonic clock.
+    """
+    with _GroupFiles(root, hierarchy, path) as group:
+        counters, limit = _counters(group, now_usec()), _limit(group)
+        if group.vanished:
+            return None
+        return BriefReading(counters=counters, limit=limit, problems=tuple(group.problems))
 
 
 def read_group(

@@ -46,12 +46,13 @@ TASKS = "/run/containerd/io.containerd.runtime.v2.task"
 
 _ID = "([0-9a-f]{64})"
 _UID = "([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})"
+_POD_SLICE = re.compile(rf"kubepods(?:-burstable|-besteffort)?-pod{_UID}\.slice\Z")
 _NAMES = (
     (re.compile(rf"docker-{_ID}\.scope\Z"), Engine.DOCKER),
     (re.compile(rf"libpod-(?:payload-)?{_ID}(?:\.scope)?\Z"), Engine.PODMAN),
     (re.compile(rf"(?:cri-containerd|nerdctl)-{_ID}\.scope\Z"), Engine.CONTAINERD),
     (re.compile(rf"crio-{_ID}(?:\.scope)?\Z"), Engine.CRIO),
-    (re.compile(rf"kubepods(?:-burstable|-besteffort)?-pod{_UID}\.slice\Z"), Engine.KUBERNETES),
+    (_POD_SLICE, Engine.KUBERNETES),
 )
 _POD = re.compile(rf"pod{_UID}\Z")
 _BARE_ID = re.compile(_ID + r"\Z")
@@ -77,14 +78,27 @@ def recognise(path: str) -> Container | None:
     return None
 
 
+def pod_uid(path: str) -> str:
+    """Return the uid of the pod that a cgroup belongs to; empty where there is none."""
+    parts = path.split("/")[1:]
+    for index in range(len(parts) - 1, -1, -1):
+        match = _POD_SLICE.match(parts[index])
+        if match is None and "kubepods" in parts[:index]:
+            match = _POD.match(parts[index])
+        if match is not None:
+            return _uid(match[1])
+    return ""
+
+
 def name_containers(
-    root: HostRoot, paths: Iterable[str]
+    root: HostRoot, paths: Iterable[str], *, limits: bool = True
 ) -> tuple[dict[str, Container], list[Problem]]:
     """Return the containers among cgroups, named where their engine could be asked.
 
     Args:
         root: The host; below a directory, its sockets are asked only if they are there.
         paths: cgroups.
+        limits: Ask engines for the limits too, which takes a request for each container.
 
     Returns:
         Container of each cgroup that belongs to one, and no more than one problem for each engine
@@ -92,7 +106,7 @@ def name_containers(
     """
     found = {path: container for path in paths if (container := recognise(path)) is not None}
     wanted = {(container.engine, container.id) for container in found.values()}
-    names = _ContainerNames(root, wanted)
+    names = _ContainerNames(root, wanted, limits=limits)
     return {path: _named(container, names) for path, container in found.items()}, names.problems
 
 
@@ -126,8 +140,9 @@ def _named(container: Container, names: _ContainerNames) -> Container:
 class _ContainerNames:
     """Names and limits of one host's containers, asked for once for each engine that has any."""
 
-    def __init__(self, root: HostRoot, wanted: set[tuple[Engine, str]]) -> None:
+    def __init__(self, root: HostRoot, wanted: set[tuple[Engine, str]], *, limits: bool) -> None:
         self._root = root
+        self._with_limits = limits
         self._names: dict[str, str] = {}
         self._why: dict[Engine, str] = {}
         self.limits: dict[str, CpuLimit] = {}
@@ -162,7 +177,8 @@ class _ContainerNames:
         except OSError as error:
             self._why[engine] = describe(error, path)
         else:
-            self._ask_limits(path, [i for i in ids if i in named], deadline)
+            if self._with_limits:
+                self._ask_limits(path, [i for i in ids if i in named], deadline)
 
     def _ask_limits(self, path: str, ids: list[str], deadline: float) -> None:
         """Ask for the limit of each container, as long as there is time. It is a courtesy too."""
