@@ -47,7 +47,7 @@ def test_systemd_has_nothing_to_say_about_the_units(tmp_path: Path) -> None:
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
 @pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.stem)
 def test_systemd_finds_that_a_unit_may_do_little(unit: Path) -> None:
-    command = ["systemd-analyze", "security", "--offline=yes", "--threshold=25", unit]
+    command = ["systemd-analyze", "security", "--offline=yes", "--threshold=25", str(unit)]
     subprocess.run(command, check=True, capture_output=True)
 
 
