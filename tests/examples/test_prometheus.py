@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import pytest
 import yaml
 
 from quota_advisor.cli import cli
+from tests.programs import needs
 
 HERE = Path(__file__).parents[2] / "examples/prometheus"
 UNITS = sorted(HERE.glob("*.service"))
@@ -30,7 +30,7 @@ def parses(arguments: list[str]) -> None:
     command.make_context("quota-advisor", arguments)
 
 
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
+@needs("systemd-analyze")
 def test_systemd_has_nothing_to_say_about_the_units(tmp_path: Path) -> None:
     for file in HERE.glob("quota-advisor-*.*"):
         # The program and its user are on no machine that runs tests.
@@ -44,7 +44,7 @@ def test_systemd_has_nothing_to_say_about_the_units(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
+@needs("systemd-analyze")
 @pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.stem)
 def test_systemd_finds_that_a_unit_may_do_little(unit: Path) -> None:
     command = ["systemd-analyze", "security", "--offline=yes", "--threshold=25", str(unit)]

@@ -18,6 +18,7 @@ from quota_advisor.export.families import HostCollector
 from quota_advisor.export.reading import HostReader, unit_of
 from quota_advisor.export.text import exposition
 from tests.export.conftest import CONTAINER, POD, UID, make_group
+from tests.programs import needs
 
 PREFIX = "quota_advisor_cgroup"
 Samples = dict[tuple[str, str], tuple[float, dict[str, str]]]
@@ -119,7 +120,7 @@ def test_the_text_is_what_the_library_writes(host: Path) -> None:
     assert parse(generate_latest(registry).decode()) == parse(written(host))
 
 
-@pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not installed")
+@needs("promtool")
 def test_promtool_has_nothing_to_say(host: Path) -> None:
     done = subprocess.run(
         ["promtool", "check", "metrics"],

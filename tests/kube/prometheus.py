@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from quota_advisor.export.series import SERIES
+
 STEP_SEC = 30
 """Seconds between two scrapes, as kube-prometheus has it."""
 
@@ -23,16 +25,19 @@ TYPES = {
     "container_cpu_cfs_periods": "counter",
     "container_cpu_cfs_throttled_periods": "counter",
     "container_cpu_cfs_throttled_seconds": "counter",
+    "container_spec_cpu_quota": "gauge",
+    "container_spec_cpu_period": "gauge",
+    **{series.name.removesuffix("_total"): series.kind for series in SERIES},
 }
 
 
 class Series(NamedTuple):
-    """One counter.
+    """One counter or gauge.
 
     Attributes:
         name: Without ``_total``.
         labels: As cAdvisor writes them.
-        rate: What it rises by in a second, at so many seconds from the start.
+        rate: What it rises by in a second, at so many seconds from the start; the value of a gauge.
     """
 
     name: str
@@ -47,7 +52,7 @@ def missing() -> str:
 
 
 def open_metrics(series: Iterable[Series], span_sec: int, end: int) -> Iterator[str]:
-    """Yield the text of counters that end now, grouped by name as the format wants it."""
+    """Yield the text of series that end now, grouped by name as the format wants it."""
     by_name: dict[str, list[Series]] = {}
     for one in series:
         by_name.setdefault(one.name, []).append(one)
@@ -57,6 +62,9 @@ def open_metrics(series: Iterable[Series], span_sec: int, end: int) -> Iterator[
             labels = ",".join(f'{key}="{value}"' for key, value in one.labels.items())
             total = 0.0
             for at in range(0, span_sec + 1, STEP_SEC):
+                if TYPES[name] == "gauge":
+                    yield f"{name}{{{labels}}} {one.rate(at):.6f} {end - span_sec + at}\n"
+                    continue
                 total += one.rate(at) * STEP_SEC
                 yield f"{name}_total{{{labels}}} {total:.6f} {end - span_sec + at}\n"
     yield "# EOF\n"
@@ -70,14 +78,21 @@ def prometheus(directory: Path, series: Iterable[Series], span_sec: int) -> Iter
         out.writelines(open_metrics(series, span_sec, int(time.time())))
     backfill = ["promtool", "tsdb", "create-blocks-from", "openmetrics", str(text), str(data)]
     subprocess.run(backfill, check=True, capture_output=True)
-    (directory / "prometheus.yml").write_text("scrape_configs: []\n")
+    with running(directory, "scrape_configs: []\n") as url:
+        yield url
+
+
+@contextmanager
+def running(directory: Path, config: str) -> Iterator[str]:
+    """Run a server with a configuration, its data in a directory; gives its address."""
+    (directory / "prometheus.yml").write_text(config)
     port = free_port()
     with (directory / "prometheus.log").open("wb") as log:
         server = subprocess.Popen(
             [
                 "prometheus",
                 f"--config.file={directory}/prometheus.yml",
-                f"--storage.tsdb.path={data}",
+                f"--storage.tsdb.path={directory}/data",
                 "--storage.tsdb.retention.time=30d",
                 f"--web.listen-address=127.0.0.1:{port}",
             ],
