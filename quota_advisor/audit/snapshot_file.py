@@ -11,7 +11,7 @@ import pydantic
 from quota_advisor.errors import SnapshotError
 from quota_advisor.files.reading import MAX_RECORD_BYTES, read_named
 from quota_advisor.files.writing import reason
-from quota_advisor.model.cgroup import CgroupFacts, Demand
+from quota_advisor.model.cgroup import CgroupFacts, Demand, UseTrace
 from quota_advisor.model.host import HostFacts
 from quota_advisor.model.limit import Bandwidth
 from quota_advisor.model.unit import Outcome, UnitConfig
@@ -97,6 +97,11 @@ def _impossible(group: CgroupFacts) -> str:
         return "limit: quota and period are more than nothing"
     if isinstance(demand, Demand) and min(demand.windows, demand.interval_usec) <= 0:
         return "demand: there is at least one window, and it has a length"
+    trace = group.trace
+    if isinstance(trace, UseTrace) and (
+        len(trace.cores) != len(trace.held) or trace.interval_usec <= 0
+    ):
+        return "trace: each point has a use and a mark, and a length"
     return ""
 
 

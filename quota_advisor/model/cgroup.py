@@ -182,6 +182,21 @@ class Demand:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UseTrace:
+    """How use went over the window, for people to look at; nothing is judged by it.
+
+    Attributes:
+        interval_usec: Length of one point, on average.
+        cores: Use in each point; the highest sampling window where a point holds several.
+        held: Whether a limit held the group back in it.
+    """
+
+    interval_usec: int
+    cores: tuple[float, ...]
+    held: tuple[bool, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EndedLife:
     """A cgroup that ended while it was watched, as it was last read.
 
@@ -241,6 +256,7 @@ class CgroupFacts:
         window: Difference of two readings, or why there is none.
         demand: Demand over the window, or why there is none.
         container: The container that the group belongs to, if its name shows one.
+        trace: How use went, of groups under a limit.
         ended_lives: Groups of this name that ended in the window, oldest first: a unit's restarts.
         sources: Files read, with their text; see :meth:`source`.
     """
@@ -260,6 +276,7 @@ class CgroupFacts:
     container: Container | None
     sources: tuple[Source, ...]
     realtime_threads: int | Missing = _NOT_LOOKED_FOR
+    trace: UseTrace | Missing = _NOT_RECORDED
     ended_lives: tuple[EndedLife, ...] = ()
 
     def source(self, file_name: str) -> Source | None:

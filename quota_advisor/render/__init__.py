@@ -18,6 +18,7 @@ _MODULES = {
     "sarif": "sarif",
     "junit": "junit",
     "github": "github",
+    "html": "html.report",
 }
 
 _TABLES = {"lint": "lint_table", "k8s": "cluster_table"}

@@ -90,19 +90,22 @@ def _table(cluster: Cluster, report: Report, view: View) -> str:
     return "\n".join(filter(None, [text, more]))
 
 
-def container_rows(cluster: Cluster, report: Report, *, everything: bool) -> Table:
+def container_rows(
+    cluster: Cluster, report: Report, *, everything: bool, most: int = MAX_LISTED
+) -> Table:
     """Return the table, worst finding first.
 
     Args:
         cluster: Its containers are the rows.
         report: What was found.
         everything: List those that nothing was found about too, and more than the worst.
+        most: How many of the others are listed.
     """
     ranks = _ranks(report)
     measured = any(not isinstance(c.use, Missing) for c in cluster.containers)
     ordered = sorted(cluster.containers, key=lambda c: (-_rank(c, ranks), c.owner, c.name))
     wanted = [c for c in ordered if everything or measured or _rank(c, ranks) >= 0]
-    shown = wanted if everything else wanted[:MAX_LISTED]
+    shown = wanted if everything else wanted[:most]
     rows = [list(_cells(container)) for container in shown]
     kept = [i for i in range(len(HEADINGS)) if i < _ALWAYS or any(r[i] != ABSENT for r in rows)]
     return Table(

@@ -66,7 +66,9 @@ def rows_worst_first(host: Host, report: Report, *, everything: bool) -> list[Wo
     return sorted(shown, key=lambda w: (-rank(w), -_throttled_share(w), w.name))
 
 
-def table_rows(host: Host, report: Report, *, wide: bool, everything: bool) -> Table:
+def table_rows(
+    host: Host, report: Report, *, wide: bool, everything: bool, most: int = MAX_LISTED
+) -> Table:
     """Return the table, worst first; workloads of one name are told apart by cgroup.
 
     Args:
@@ -74,9 +76,10 @@ def table_rows(host: Host, report: Report, *, wide: bool, everything: bool) -> T
         report: What was found and decided.
         wide: Show the columns for a closer look too.
         everything: List those without a limit too, and more than the worst.
+        most: How many of the others are listed.
     """
     workloads = rows_worst_first(host, report, everything=everything)
-    shown = workloads if everything else workloads[:MAX_LISTED]
+    shown = workloads if everything else workloads[:most]
     columns = _columns(host, shown, wide=wide)
     bearers = Counter(workload.name for workload in workloads)
 

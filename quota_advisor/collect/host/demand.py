@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import field
 from operator import sub, truediv
 
-from quota_advisor.model.cgroup import Demand
+from quota_advisor.model.cgroup import Demand, UseTrace
 from quota_advisor.model.limit import Missing
 from quota_advisor.records import dataclass
 
@@ -25,6 +25,9 @@ LATE_FACTOR = 2
 
 BACKWARDS = "usage went backwards while it was sampled"
 TOO_LATE = "this machine was too busy to sample it: every window was far too long"
+
+MAX_POINTS = 600
+"""Points of a trace that is kept: more than a picture of it has room for."""
 
 _NSEC_PER_USEC = 1000
 
@@ -140,6 +143,20 @@ def measure(seen: Trace, interval_usec: int, above: Above) -> Demand | Missing:
         censored_windows=sum(marks[index] for index in kept),
         active_windows=len(active),
         burst_cores=_highest_burst(seen, cores, interval_usec * _NSEC_PER_USEC),
+    )
+
+
+def outline(seen: Trace, above: Above) -> UseTrace | Missing:
+    """Return how use went, in no more points than a picture has room for."""
+    if not seen.elapsed_nsec or min(seen.used_nsec) < 0:
+        return Missing(reason=BACKWARDS if seen.elapsed_nsec else "nothing was sampled")
+    cores, marks = seen.cores, censored(seen, above)
+    step = -(-len(cores) // MAX_POINTS)
+    parts = [slice(start, start + step) for start in range(0, len(cores), step)]
+    return UseTrace(
+        interval_usec=round(sum(seen.elapsed_nsec) / len(parts) / _NSEC_PER_USEC),
+        cores=tuple(round(max(cores[part]), 4) for part in parts),
+        held=tuple(any(marks[part]) for part in parts),
     )
 
 

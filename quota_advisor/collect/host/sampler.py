@@ -21,12 +21,14 @@ from quota_advisor.collect.host.demand import (
     LATE_FACTOR,
     Above,
     Samples,
+    Trace,
     correlation_of_runs,
     measure,
+    outline,
     trace,
 )
 from quota_advisor.collect.host.root import HostRoot
-from quota_advisor.model.cgroup import Demand, EndedLife
+from quota_advisor.model.cgroup import Demand, EndedLife, UseTrace
 from quota_advisor.model.limit import Bandwidth, Missing
 from quota_advisor.records import dataclass
 
@@ -87,6 +89,7 @@ class Sampled:
 
     Attributes:
         demand: Demand of each cgroup, or why there is none.
+        outlines: How use went, of cgroups under a limit.
         correlation: How far the throttled periods of each limited cgroup came in runs.
         samples: Times that all cgroups were read.
         late: Sampling windows that became longer than twice the interval, and are left out.
@@ -95,6 +98,7 @@ class Sampled:
     """
 
     demand: Mapping[str, Demand | Missing]
+    outlines: Mapping[str, UseTrace | Missing]
     correlation: Mapping[str, float]
     samples: int
     late: int
@@ -154,6 +158,7 @@ class Sampler:
             samples, late = self._sample(schedule, on_progress)
         return Sampled(
             demand=self.demand(schedule.interval_usec),
+            outlines=self._outlines(),
             correlation={
                 path: correlation_of_runs(trace(group.samples))
                 for path, group in self._groups.items()
@@ -213,14 +218,24 @@ class Sampler:
             if group.lost:
                 found[path] = Missing(reason=f"lost while it was sampled: {group.lost}")
                 continue
-            chain = self._chain(path)
-            above = Above(
-                period_usec=max((limit.period_usec for limit in chain.values()), default=0),
-                traces=[traces[p] for p in chain if p != path and p in traces],
-                is_told=group.sees_ancestors,
-            )
+            above = self._above(path, group, traces)
             found[path] = measure(traces[path], interval_usec, above)
         return found
+
+    def _outlines(self) -> dict[str, UseTrace | Missing]:
+        """Return how use went, of each cgroup that is under a limit and was there to the end."""
+        limited = {p: g for p, g in self._groups.items() if not g.lost and self._chain(p)}
+        traces = {path: trace(group.samples) for path, group in limited.items()}
+        return {p: outline(traces[p], self._above(p, g, traces)) for p, g in limited.items()}
+
+    def _above(self, path: str, group: _OpenFiles, traces: Mapping[str, Trace]) -> Above:
+        """Return the limits that may hold a cgroup back."""
+        chain = self._chain(path)
+        return Above(
+            period_usec=max((limit.period_usec for limit in chain.values()), default=0),
+            traces=[traces[p] for p in chain if p != path and p in traces],
+            is_told=group.sees_ancestors,
+        )
 
     def _drop_lost(self) -> None:
         for path, group in self._groups.items():

@@ -30,6 +30,7 @@ from quota_advisor.model.cgroup import (
     CounterWindow,
     CpuCounters,
     Demand,
+    UseTrace,
 )
 from quota_advisor.model.host import Observation
 from quota_advisor.model.limit import Missing
@@ -188,6 +189,7 @@ def _facts(tree: CgroupTree, path: str, end: _AtEnd, watched: _Watched) -> Cgrou
         demand=_demand(path, last, watched),
         container=end.container,
         realtime_threads=settings.realtime_threads,
+        trace=_trace(path, last, watched),
         ended_lives=() if watched.sampled is None else watched.sampled.ended.get(path, ()),
         sources=last.sources,
     )
@@ -217,6 +219,13 @@ def _demand(path: str, last: GroupReading, watched: _Watched) -> Demand | Missin
     if not _same(first.identity, last.identity):
         return RECREATED
     return watched.sampled.demand.get(path, Missing(reason="not sampled"))
+
+
+def _trace(path: str, last: GroupReading, watched: _Watched) -> UseTrace | Missing:
+    demand = _demand(path, last, watched)
+    if watched.sampled is None or isinstance(demand, Missing):
+        return demand if isinstance(demand, Missing) else NO_WINDOW
+    return watched.sampled.outlines.get(path, Missing(reason="not under a limit"))
 
 
 def _same(first: Identity, last: Identity) -> bool:

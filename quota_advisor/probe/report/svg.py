@@ -11,6 +11,7 @@ from quota_advisor.probe.report.plot import NAMES
 from quota_advisor.probe.report.table import headline
 from quota_advisor.probe.result import Result
 from quota_advisor.probe.summary import QUANTITIES, Figure, TierSummary
+from quota_advisor.records import NamedTuple
 from quota_advisor.render.chart import svg
 from quota_advisor.render.chart.scale import Linear, Logarithmic
 from quota_advisor.units import format_cores, format_usec
@@ -42,11 +43,23 @@ def render(result: Result) -> str:
     return svg.document(chart(result))
 
 
+class Axis(NamedTuple):
+    """The horizontal axis: what is on it, and the place and name of each tier."""
+
+    title: str
+    values: list[float]
+    names: list[str]
+
+
+def axis(result: Result) -> Axis:
+    """Return the axis on which the tiers stand."""
+    title, name = _x_title(result)
+    return Axis(title, _x_values(result), [name(tier.limit) for tier in result.tiers])
+
+
 def chart(result: Result) -> svg.Chart:
     """Return the chart: latency on the left, throughput on the right."""
-    values = _x_values(result)
-    title, name = _x_title(result)
-    labels = [name(tier.limit) for tier in result.tiers]
+    title, values, labels = axis(result)
     return svg.Chart(
         name="probe",
         title="Latency and throughput by CPU quota",
