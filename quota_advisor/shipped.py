@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
+import quota_advisor
 from quota_advisor.errors import CatalogError
 
 PACKAGE = Path(__file__).parent
@@ -31,3 +32,12 @@ def data_directory(name: str) -> Path:
 def is_checkout() -> bool:
     """Whether the program runs from a checkout: an installed package brings its rules along."""
     return not (PACKAGE / "_rules").is_dir()
+
+
+def native_files(name: str) -> tuple[Path, ...]:
+    """Return where a program or library of the native part may be, in the order to try them.
+
+    An editable install has the sources in one directory and what was built in another; both are
+    in the package's path.
+    """
+    return tuple(Path(directory) / "_native" / name for directory in quota_advisor.__path__)

@@ -1,6 +1,7 @@
-"""Looks for the hardening in what was built: the program, the library, and how each was compiled.
+"""Looks for the hardening in what was built: the program, the libraries, and how each was compiled.
 
-Environment: QUOTA_BURNER and QUOTA_MANIFEST name the two, QUOTA_COMMANDS compile_commands.json.
+Environment: QUOTA_BURNER, QUOTA_MANIFEST and QUOTA_SIM name them, QUOTA_COMMANDS
+compile_commands.json.
 What the C library or the processor does not have is not asked for.
 """
 # ruff: noqa: D101, D102 - a test's name is its sentence
@@ -20,6 +21,7 @@ from pathlib import Path
 
 PROGRAM = os.environ.get("QUOTA_BURNER", "")
 LIBRARY = os.environ.get("QUOTA_MANIFEST", "")
+SIMULATOR = os.environ.get("QUOTA_SIM", "")
 COMMANDS = os.environ.get("QUOTA_COMMANDS", "")
 X86_64 = platform.machine() == "x86_64"
 GLIBC = platform.libc_ver()[0] == "glibc"
@@ -33,7 +35,7 @@ def output(*command: str) -> str:
     return done.stdout
 
 
-@unittest.skipUnless(PROGRAM and LIBRARY, "QUOTA_BURNER and QUOTA_MANIFEST are not set")
+@unittest.skipUnless(PROGRAM and LIBRARY and SIMULATOR, "what was built is not named")
 @unittest.skipUnless(shutil.which("readelf") and shutil.which("objdump"), "needs binutils")
 class Built(unittest.TestCase):
     def test_program_is_loaded_anywhere(self) -> None:
@@ -41,19 +43,19 @@ class Built(unittest.TestCase):
         self.assertRegex(output("readelf", "-Wd", PROGRAM), r"FLAGS_1.*\bPIE\b")
 
     def test_addresses_of_functions_are_bound_once_and_read_only(self) -> None:
-        for file in (PROGRAM, LIBRARY):
+        for file in (PROGRAM, LIBRARY, SIMULATOR):
             with self.subTest(file=file):
                 self.assertIn("GNU_RELRO", output("readelf", "-Wl", file))
                 self.assertRegex(output("readelf", "-Wd", file), r"BIND_NOW|FLAGS_1.*\bNOW\b")
 
     def test_stack_is_not_executed(self) -> None:
-        for file in (PROGRAM, LIBRARY):
+        for file in (PROGRAM, LIBRARY, SIMULATOR):
             with self.subTest(file=file):
                 stack = re.findall(r"GNU_STACK.*", output("readelf", "-Wl", file))
                 self.assertEqual([line.split()[-2] for line in stack], ["RW"])
 
     def test_overrun_stack_is_noticed(self) -> None:
-        for file in (PROGRAM, LIBRARY):
+        for file in (PROGRAM, LIBRARY, SIMULATOR):
             with self.subTest(file=file):
                 self.assertIn("__stack_chk_fail", output("readelf", "-W", "--dyn-syms", file))
 
@@ -65,7 +67,8 @@ class Built(unittest.TestCase):
 
     @unittest.skipUnless(X86_64, "needs x86-64")
     def test_functions_are_marked_as_targets_of_jumps(self) -> None:
-        for file, function in ((PROGRAM, "main"), (LIBRARY, "quota_manifest_read")):
+        functions = {PROGRAM: "main", LIBRARY: "quota_manifest_read", SIMULATOR: "quota_sim_run"}
+        for file, function in functions.items():
             with self.subTest(file=file):
                 code = output("objdump", "-d", "--no-show-raw-insn", file)
                 self.assertRegex(code, rf"<{function}>:\n\s+[0-9a-f]+:\s+endbr64\b")
@@ -77,7 +80,8 @@ class Commands(unittest.TestCase):
         expected = ["-fstack-protector-strong", "-U_FORTIFY_SOURCE"]
         expected += ["-fstack-clash-protection", "-fcf-protection"] if X86_64 else []
         entries = json.loads(Path(COMMANDS).read_text())
-        shipped = [e for e in entries if Path(e["file"]).parent.name in {"burner", "manifest"}]
+        rooms = {"burner", "common", "manifest", "sim"}
+        shipped = [e for e in entries if Path(e["file"]).parent.name in rooms]
         self.assertGreater(len(shipped), 20)
         for entry in shipped:
             with self.subTest(file=entry["file"]):

@@ -11,10 +11,10 @@ from typing import Literal
 
 import pydantic
 
-import quota_advisor
 from quota_advisor.probe.errors import BurnerError
 from quota_advisor.sandbox import shielded
 from quota_advisor.sandbox.removal import BURNER
+from quota_advisor.shipped import native_files
 
 OVERRIDE = "QUOTA_ADVISOR_BURNER"
 """Environment variable with the path of the program, for development."""
@@ -86,17 +86,13 @@ class BurnerReport(pydantic.BaseModel):
 def find_burner() -> Path:
     """Return the program: beside the package, wherever the installation laid it.
 
-    An editable install has the sources in one directory and what was built in another; both are
-    in the package's path.
-
     Raises:
         BurnerError: It is not there, or cannot be run.
     """
     override = os.environ.get(OVERRIDE)
     if override:
         return _usable(Path(override), f"{OVERRIDE} is set to it")
-    for directory in quota_advisor.__path__:
-        candidate = Path(directory) / "_native" / BURNER
+    for candidate in native_files(BURNER):
         if candidate.is_file():
             return _usable(candidate, "reinstall quota-advisor")
     raise BurnerError(
@@ -142,7 +138,7 @@ def run_burner(
                 out, complaint = _wait(child, planned_sec + GRACE_SEC, on_tick)
         finally:
             end_child(child)
-    return _read(child.returncode, out, complaint)
+    return read_report(child.returncode, out, complaint)
 
 
 def start_burner(
@@ -210,7 +206,17 @@ def _wait(child: subprocess.Popen[str], limit_sec: float, on_tick: Tick | None) 
             on_tick(elapsed)
 
 
-def _read(code: int, out: str, complaint: str) -> BurnerReport:
+def read_report(code: int, out: str, complaint: str) -> BurnerReport:
+    """Return what a run reported.
+
+    Args:
+        code: How the program ended.
+        out: What it wrote on standard output.
+        complaint: What it wrote on standard error.
+
+    Raises:
+        BurnerError: It failed, was ended, or reports something unknown.
+    """
     if code != 0:
         reason = " ".join(complaint.removeprefix(f"{BURNER}: ").split("\n")[0].split())
         ended = f"was ended by signal {-code}" if code < 0 else f"exit code {code}"

@@ -14,7 +14,6 @@ from pathlib import Path
 from threading import local
 from typing import Any
 
-import quota_advisor
 from quota_advisor.documents.kubernetes.keys import OPEN_KEYS, STRONG_KEYS, WEAK_KEYS
 from quota_advisor.documents.yaml.split import (
     AMOUNT_KEYS,
@@ -28,6 +27,7 @@ from quota_advisor.documents.yaml.split import (
     Part,
 )
 from quota_advisor.documents.yaml.tree import Node
+from quota_advisor.shipped import native_files
 
 NAME = "libquota_manifest.so"
 OVERRIDE = "QUOTA_ADVISOR_READER"
@@ -142,8 +142,7 @@ def _library() -> ctypes.CDLL | None:
     override = os.environ.get(OVERRIDE)
     if override == "off":
         return None
-    directories = [] if override else quota_advisor.__path__
-    for path in (Path(override or ""), *(Path(d) / "_native" / NAME for d in directories)):
+    for path in (Path(override),) if override else native_files(NAME):
         if path.is_file() and (library := load(path)):
             return library
     return None

@@ -61,6 +61,15 @@ void qa_histogram_destroy(struct qa_histogram *histogram);
 void qa_histogram_record(struct qa_histogram *histogram, uint64_t value);
 
 /**
+ * Count one value several times, as qa_histogram_record does.
+ *
+ * @param histogram  where to count
+ * @param value      the sample, in the histogram's unit
+ * @param times      how often: a weight
+ */
+void qa_histogram_record_times(struct qa_histogram *histogram, uint64_t value, uint64_t times);
+
+/**
  * Add every sample of one histogram to another.
  *
  * @param into  receives the samples

@@ -237,8 +237,33 @@ static void the_mean_is_exact(void)
     qa_histogram_destroy(&histogram);
 }
 
+static void weights_count_as_often_as_single_samples(void)
+{
+    struct qa_histogram many, single;
+
+    CHECK(qa_histogram_init(&many, 10, 1000, 5) == 0);
+    CHECK(qa_histogram_init(&single, 10, 1000, 5) == 0);
+    for (uint64_t value = 0; value < 1200; value += 7) {
+        qa_histogram_record_times(&many, value, value % 5);
+        for (uint64_t i = 0; i < value % 5; i++)
+            qa_histogram_record(&single, value);
+    }
+    CHECK_U64(many.total, single.total);
+    CHECK_U64(many.sum, single.sum);
+    CHECK_U64(many.min, single.min);
+    CHECK_U64(many.max, single.max);
+    CHECK_U64(many.underflow, single.underflow);
+    CHECK_U64(many.overflow, single.overflow);
+    CHECK(memcmp(many.counts, single.counts, many.slots * sizeof *many.counts) == 0);
+    qa_histogram_record_times(&many, UINT64_MAX / 2, 3);
+    CHECK_U64(many.sum, UINT64_MAX);
+    qa_histogram_destroy(&many);
+    qa_histogram_destroy(&single);
+}
+
 int main(void)
 {
+    RUN(weights_count_as_often_as_single_samples);
     RUN(error_bound_holds_everywhere);
     RUN(slots_are_in_order_without_gaps);
     RUN(quantiles_agree_with_sorting);

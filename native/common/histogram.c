@@ -54,24 +54,38 @@ static uint64_t add_saturating(uint64_t a, uint64_t b)
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-void qa_histogram_record(struct qa_histogram *histogram, uint64_t value)
+static uint64_t product_saturating(uint64_t a, uint64_t b)
+{
+    uint64_t product;
+
+    return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+void qa_histogram_record_times(struct qa_histogram *histogram, uint64_t value, uint64_t times)
 {
     uint64_t counted = value;
 
+    if (times == 0)
+        return;
     if (counted < histogram->lowest) {
         counted = histogram->lowest;
-        histogram->underflow++;
+        histogram->underflow += times;
     } else if (counted > histogram->highest) {
         counted = histogram->highest;
-        histogram->overflow++;
+        histogram->overflow += times;
     }
-    histogram->counts[qa_histogram_slot(histogram->bits, counted)]++;
-    histogram->total++;
-    histogram->sum = add_saturating(histogram->sum, value);
+    histogram->counts[qa_histogram_slot(histogram->bits, counted)] += times;
+    histogram->total += times;
+    histogram->sum = add_saturating(histogram->sum, product_saturating(value, times));
     if (value < histogram->min)
         histogram->min = value;
     if (value > histogram->max)
         histogram->max = value;
+}
+
+void qa_histogram_record(struct qa_histogram *histogram, uint64_t value)
+{
+    qa_histogram_record_times(histogram, value, 1);
 }
 
 int qa_histogram_merge(struct qa_histogram *into, const struct qa_histogram *from)
