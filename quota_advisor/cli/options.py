@@ -13,6 +13,7 @@ import click
 
 from quota_advisor.records import dataclass
 from quota_advisor.render import FORMATS
+from quota_advisor.units import parse_time_span
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -30,6 +31,24 @@ class Number(click.FloatRange):
         if math.isnan(number):
             self.fail(f"{value!r} is not a number.", param, ctx)
         return number
+
+
+class Span(click.ParamType[int]):
+    """A time as systemd writes it (``10m``, ``5ms``, ``1h 30min``), in microseconds."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return microseconds, or end with wrong usage."""
+        if isinstance(value, int):
+            return value
+        try:
+            span = parse_time_span(value)
+        except ValueError as error:
+            self.fail(f"{value!r}: {error}.", param, ctx)
+        if not isinstance(span, int) or span <= 0:
+            self.fail(f"{value!r}: give a time above zero, as 10m or 5ms.", param, ctx)
+        return span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -134,6 +134,12 @@ def collect_node(
     return facts, tuple(dict.fromkeys(problems))
 
 
+def tick_hz(root: HostRoot) -> int | Missing:
+    """Return CONFIG_HZ of the running kernel, or why it is not known."""
+    files = _Files(root)
+    return _tick_hz(files, _kernel_config(root, _release(files)))
+
+
 class _Files:
     """Reads system files, keeping book of sources and problems."""
 

@@ -35,7 +35,7 @@ from quota_advisor.records import dataclass
 SPARE_FILES = 64
 """Descriptors left for the rest of the program."""
 
-_STAT_BYTES = 1024
+STAT_BYTES = 1024
 """More than the longest ``cpu.stat``; a read shorter than the file would cut a number."""
 
 
@@ -154,7 +154,7 @@ class Sampler:
 
     def run(self, schedule: Schedule, on_progress: Progress | None = None) -> Sampled:
         """Sample for the whole window and return what was found."""
-        with _ahead_of_others():
+        with ahead_of_others():
             samples, late = self._sample(schedule, on_progress)
         return Sampled(
             demand=self.demand(schedule.interval_usec),
@@ -329,7 +329,7 @@ NICENESS = -10
 
 
 @contextmanager
-def _ahead_of_others() -> Iterator[None]:
+def ahead_of_others() -> Iterator[None]:
     """Go before other programs for a while, where that is allowed; niceness is the thread's own."""
     before = os.getpriority(os.PRIO_PROCESS, 0)
     try:
@@ -366,7 +366,7 @@ class _OpenFiles:
         self._stat = self.files.get("own", -1)
         self._local = self.files.get("local", -1)
         # Without the cpu controller the file is there and empty.
-        if self._local >= 0 and not os.pread(self._local, _STAT_BYTES, 0):
+        if self._local >= 0 and not os.pread(self._local, STAT_BYTES, 0):
             self._local = -1
         self.sees_ancestors = self._local >= 0
         self.read()
@@ -409,10 +409,10 @@ class _FilesV1(_OpenFiles):
     def _held(self) -> tuple[int, int, int]:
         stalled = periods = throttled = 0
         if self._stat >= 0:
-            stat = os.pread(self._stat, _STAT_BYTES, 0)
+            stat = os.pread(self._stat, STAT_BYTES, 0)
             stalled, periods, throttled = _counts(stat, b"throttled_time ")
         if self._local >= 0:
-            stalled += _number_after(os.pread(self._local, _STAT_BYTES, 0), b"throttled_time ")
+            stalled += number_after(os.pread(self._local, STAT_BYTES, 0), b"throttled_time ")
         return stalled, periods, throttled
 
 
@@ -420,8 +420,8 @@ class _FilesV2(_OpenFiles):
     nsec_per_unit = 1000
 
     def read(self) -> _Reading:
-        stat = os.pread(self._usage, _STAT_BYTES, 0)
-        used = _number_after(stat, b"usage_usec ")
+        stat = os.pread(self._usage, STAT_BYTES, 0)
+        used = number_after(stat, b"usage_usec ")
         if used != self._last[0]:
             self._last = (used, *self._held(stat))
         return self._last
@@ -431,7 +431,7 @@ class _FilesV2(_OpenFiles):
         if self.own:
             stalled, periods, throttled = _counts(stat, b"throttled_usec ")
         if self._local >= 0:
-            stalled += _number_after(os.pread(self._local, _STAT_BYTES, 0), b"throttled_usec ")
+            stalled += number_after(os.pread(self._local, STAT_BYTES, 0), b"throttled_usec ")
         return stalled, periods, throttled
 
 
@@ -459,13 +459,13 @@ def _counts(stat: bytes, time_key: bytes) -> tuple[int, int, int]:
         ValueError: One of them is not there.
     """
     return (
-        _number_after(stat, time_key),
-        _number_after(stat, b"nr_periods "),
-        _number_after(stat, b"nr_throttled "),
+        number_after(stat, time_key),
+        number_after(stat, b"nr_periods "),
+        number_after(stat, b"nr_throttled "),
     )
 
 
-def _number_after(text: bytes, key: bytes) -> int:
+def number_after(text: bytes, key: bytes) -> int:
     """Return the number behind a key.
 
     Raises:

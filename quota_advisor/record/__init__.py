@@ -1,0 +1,1 @@
+"""Record what a cgroup uses, finely enough for the simulator."""
