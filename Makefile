@@ -8,7 +8,7 @@ NATIVE := $(shell find native -name '*.[ch]' -o -name CMakeLists.txt)
 
 .PHONY: help audit test check-long demo lint types new-rule generate generated wheel native \
 	native-check fuzz bench-sampler bench-lint bench-probe bench-audit \
-	bench-advice bench-k8s bench-startup clean
+	bench-advice bench-sim bench-record bench-k8s bench-startup clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^##@ /{printf "\n%s\n", substr($$0, 5)} \
@@ -86,6 +86,12 @@ bench-audit: $(READY) ## one look at hosts of 1 000 and 5 000 units
 
 bench-advice: $(READY) ## follow the advice on ten shapes of load; SHAPES="1x30/97 2x60/3030" selects
 	@$(BIN)/python tools/bench_advice.py $(if $(SHAPES),--shapes $(SHAPES))
+
+bench-sim: $(READY) ## the simulator: its speed, and how near it is to the kernel; SHAPES="steady poisson" selects
+	@$(BIN)/python -m tools.bench_sim $(if $(SHAPES),--shapes $(SHAPES))
+
+bench-record: $(READY) ## what recording costs, and how large a day is
+	@$(BIN)/python -m tools.bench_record
 
 bench-k8s: $(READY) ## a cluster of 10 000 pods on a real API server, against kubectl
 	@$(BIN)/python tools/bench_k8s.py

@@ -26,8 +26,9 @@ MAY_SEE: dict[str, set[str]] = {
     "files": {"errors", "patterns", "records"},
     # Nouns.
     "model": BASE | {"files"},
-    "documents": BASE | {"model"},
-    "sim": BASE | {"model"},
+    "documents": BASE | {"shipped", "model"},
+    "sim": BASE | {"shipped", "model"},
+    "recording": BASE | {"files", "model", "sim"},
     "derive": BASE | {"model", "documents", "sim"},
     "advise": BASE | {"model", "sim", "derive"},
     "rulebook": BASE | {"files", "shipped", "model"},
@@ -41,21 +42,13 @@ MAY_SEE: dict[str, set[str]] = {
     "audit": BASE | {"files"} | FACTS | CONCLUSIONS | {"checks", "collect"},
     "lint": BASE | {"files"} | FACTS | CONCLUSIONS | {"checks", "checkout", "fix"},
     "probe": BASE | {"shipped", "model", "sim", "collect", "sandbox", "render"},
+    "record": BASE | {"model", "sim", "recording", "collect", "render"},
+    "simulate": BASE | {"model", "sim", "recording", "advise", "render"},
     "k8s": BASE | {"files"} | FACTS | CONCLUSIONS | {"checks", "collect"},
     "export": BASE | {"model", "collect"},
     "cli": BASE
-    | {
-        "files",
-        "model",
-        "rulebook",
-        "collect",
-        "render",
-        "audit",
-        "lint",
-        "probe",
-        "k8s",
-        "export",
-    },
+    | {"files", "model", "sim", "rulebook", "recording", "collect", "render"}
+    | {"audit", "lint", "probe", "record", "simulate", "k8s", "export"},
 }
 """Every room with what it may import besides itself, from the inside out."""
 

@@ -25,6 +25,8 @@ _COMMANDS = {
     "lint": "Find the CPU quotas that hurt in manifests and unit files.",
     "k8s": "Find the CPU limits and requests that hurt in a live cluster.",
     "explain": "Say why a rule exists and what to do about its findings.",
+    "record": "Record what a unit or container uses, at the scale at which the kernel throttles.",
+    "simulate": "Say what other quotas would have done to what was recorded.",
     "probe": "Measure on this node what a quota does to latency and throughput.",
     "export": "Give the counters of this host to Prometheus.",
     "rules": "List the rules.",

@@ -1,0 +1,1 @@
+"""Say what other quotas would have done to what was recorded."""
