@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from quota_advisor.errors import CollectError, UsageError
+from quota_advisor.recording.arrow import nanoarrow
 from quota_advisor.recording.reader import GAP, HELD, Recording, read_recording
 from quota_advisor.recording.schema import COLUMNS, METADATA_KEY, About
 from quota_advisor.recording.writer import Row, Writer
@@ -204,7 +205,7 @@ def test_foreign_files_are_called_so(tmp_path: Path, content: bytes, said: str) 
 
 
 def test_arrow_data_of_others_is_not_taken_for_ours(tmp_path: Path) -> None:
-    arrow = pytest.importorskip("nanoarrow")
+    arrow = nanoarrow()
     path = tmp_path / "other"
     with gzip.open(path, "wb") as file, arrow.ipc.StreamWriter.from_writable(file) as writer:
         schema = arrow.struct({"used_usec": arrow.uint32()})
@@ -249,19 +250,21 @@ def recorded(tmp_path: Path) -> tuple[Path, Recording]:
 
 def test_pyarrow_reads_it_as_it_is_documented(tmp_path: Path) -> None:
     """So do pandas and DuckDB, through it."""
-    arrow = pytest.importorskip("pyarrow")
+    import pyarrow as pa  # noqa: PLC0415 - large, and for this test alone
+
     path, found = recorded(tmp_path)
-    table = arrow.ipc.open_stream(arrow.input_stream(str(path))).read_all()
+    table = pa.ipc.open_stream(pa.input_stream(str(path))).read_all()
     assert table.column("used_usec").to_pylist() == list(found.tracks[0].used_usec)
     assert table.column("quota_usec").null_count == 50
     assert About.model_validate_json(table.schema.metadata[METADATA_KEY]) == found.about
 
 
 def test_polars_reads_it_as_it_is_documented(tmp_path: Path) -> None:
-    polars = pytest.importorskip("polars")
+    import polars as pl  # noqa: PLC0415 - as above
+
     path, found = recorded(tmp_path)
     with gzip.open(path) as file:
-        frame = polars.read_ipc_stream(file)
+        frame = pl.read_ipc_stream(file.read())
     assert array("I", frame["elapsed_usec"].to_list()) == found.tracks[0].elapsed_usec
 
 
