@@ -39,7 +39,7 @@ MAY_SEE: dict[str, set[str]] = {
     "fix": BASE | {"files", "model", "documents"},
     "sandbox": BASE | {"model", "collect"},
     # Verbs: none sees another.
-    "audit": BASE | {"files"} | FACTS | CONCLUSIONS | {"checks", "collect"},
+    "audit": BASE | {"files", "recording"} | FACTS | CONCLUSIONS | {"checks", "collect"},
     "lint": BASE | {"files"} | FACTS | CONCLUSIONS | {"checks", "checkout", "fix"},
     "probe": BASE | {"shipped", "model", "sim", "collect", "sandbox", "render"},
     "record": BASE | {"model", "sim", "recording", "collect", "render"},

@@ -12,10 +12,10 @@ from quota_advisor.advise.words import worded
 from quota_advisor.derive.host.pinning import is_exclusive_container
 from quota_advisor.derive.host.throttling import Throttling, most_throttled, throttling_in
 from quota_advisor.model.advice import Advice, Decision, Need
-from quota_advisor.model.cgroup import CgroupFacts, CounterWindow, Demand
+from quota_advisor.model.cgroup import CgroupFacts, CounterWindow, Demand, SimulatedNeed
 from quota_advisor.model.limit import Bandwidth, Missing, Unlimited
 from quota_advisor.model.workload import Workload
-from quota_advisor.units import format_percent, format_usec
+from quota_advisor.units import format_percent, format_ratio, format_usec
 
 TARGET_THROTTLED_RATIO = 0.01
 """A quota that fits is throttled in fewer of its periods than this."""
@@ -225,6 +225,7 @@ def _raise(workload: Workload, limit: Bandwidth, demand: Demand, need: Need) -> 
     if need.lower_bound:
         held = _held_back(demand) if demand.censored_windows else "its limit held it back"
         reasons.append(f"{held}: the need may be higher")
+    reasons += _burst_instead(limit, demand)
     above = [g for g in workload.ancestors if isinstance(g.limit, Bandwidth)]
     reasons += [
         f"{group.path} above it allows {format_percent(group.limit.percent)}: raise that too"
@@ -232,6 +233,18 @@ def _raise(workload: Workload, limit: Bandwidth, demand: Demand, need: Need) -> 
         if isinstance(group.limit, Bandwidth) and group.limit.cores < need.cores
     ]
     return worded(workload, Decision.RAISE, need, *reasons)
+
+
+def _burst_instead(limit: Bandwidth, demand: Demand) -> list[str]:
+    """Return what a burst would do at the same quota, by the simulator's figures."""
+    told = demand.simulated
+    if not isinstance(told, SimulatedNeed) or told.limit != limit:
+        return []
+    before, after, burst = told.throttled_ratio, told.burst_throttled_ratio, told.burst_usec
+    if not (isinstance(before, float) and isinstance(after, float) and isinstance(burst, int)):
+        return []
+    change = f"{format_ratio(before)} → {format_ratio(after)} throttled"
+    return [f"simulated, a burst of {format_usec(burst)} at the same quota does it too: {change}"]
 
 
 def _keep(workload: Workload, limit: Bandwidth, need: Need, objection: str) -> Advice:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from quota_advisor.model.advice import Need
-from quota_advisor.model.cgroup import Demand
+from quota_advisor.model.cgroup import Demand, SimulatedNeed
 from quota_advisor.model.limit import Bandwidth, Missing
 from quota_advisor.records import NamedTuple
 from quota_advisor.units import USEC_PER_SEC, format_usec
@@ -92,14 +93,13 @@ def size_for_peak(
     ]
     if held_by is not None:
         peaks.append(_Peak(held_by.cores, HEADROOM_FACTOR, "the quota that held it back"))
-    peak = max(peaks, key=lambda peak: peak.needed_cores)
-    return _size(demand, node_cpus, peak, is_lower_bound=is_lower_bound)
+    return _size(demand, node_cpus, peaks, is_lower_bound=is_lower_bound)
 
 
 def size_for_highest(demand: Demand, node_cpus: int) -> Need:
     """Return the quota that leaves the highest burst the room of a percentile: for a cut."""
     peak = _Peak(demand.highest_cores, HEADROOM_FACTOR, f"highest burst in {windows_text(demand)}")
-    return _size(demand, node_cpus, peak, is_lower_bound=False)
+    return _size(demand, node_cpus, [peak], is_lower_bound=False)
 
 
 def windows_text(demand: Demand) -> str:
@@ -121,18 +121,38 @@ def _active_text(demand: Demand) -> str:
     return f"{active} active windows of {_length(demand)}"
 
 
-def _size(demand: Demand, node_cpus: int, peak: _Peak, *, is_lower_bound: bool) -> Need:
-    exact_percent = round(peak.needed_cores * 100, 6)
+def _size(demand: Demand, node_cpus: int, peaks: Sequence[_Peak], *, is_lower_bound: bool) -> Need:
+    """Return the largest of the peaks with their room, and never less than the simulator needs."""
+    peak = max(peaks, key=lambda peak: peak.needed_cores)
+    simulated = _simulated_cores(demand, node_cpus)
+    exact_percent = round(max(peak.needed_cores, simulated) * 100, 6)
     percent = max(math.ceil(exact_percent / ROUND_UP_PERCENT) * ROUND_UP_PERCENT, ROUND_UP_PERCENT)
     return Need(
         cores=percent / 100,
         percent=percent,
         share_of_node_ratio=percent / 100 / node_cpus,
         lower_bound=is_lower_bound,
-        formula=(
-            f"{peak.name} = {peak.cores:.3g} cores × {peak.factor:g}"
-            f" = {exact_percent:.4g} %, rounded up to {percent} %"
-        ),
+        formula=_formula(demand, peak, percent),
         windows=demand.windows,
         interval_usec=demand.interval_usec,
     )
+
+
+def _simulated_cores(demand: Demand, node_cpus: int) -> float:
+    """Return what the simulator needs: all CPUs where less is not enough, 0 where nobody asked."""
+    simulated = demand.simulated
+    if not isinstance(simulated, SimulatedNeed):
+        return 0.0
+    return simulated.cores if isinstance(simulated.cores, float) else float(node_cpus)
+
+
+def _formula(demand: Demand, peak: _Peak, percent: int) -> str:
+    """Return the arithmetic, with both numbers where the simulator had a say."""
+    needed_percent = round(peak.needed_cores * 100, 6)
+    text = f"{peak.name} = {peak.cores:.3g} cores × {peak.factor:g} = {needed_percent:.4g} %"
+    simulated = demand.simulated
+    if isinstance(simulated, SimulatedNeed):
+        told = simulated.cores
+        what = f"{told * 100:.4g} %" if isinstance(told, float) else "all CPUs"
+        text += f"; simulated, it needs {what} ({simulated.target})"
+    return f"{text}, rounded up to {percent} %"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,6 +33,7 @@ def audit_host(  # noqa: PLR0913 - each is a choice of its own, all by name
     units: Collection[str] = (),
     adapter: Adapter = "auto",
     redact: bool = False,
+    traces: Sequence[Path] = (),
     rulebook: Rulebook | None = None,
     on_progress: Progress | None = None,
 ) -> Report:
@@ -46,6 +47,7 @@ def audit_host(  # noqa: PLR0913 - each is a choice of its own, all by name
         units: Names of units, containers or cgroups to size even if they never had a quota.
         adapter: D-Bus library.
         redact: Put other names in place of those of units, containers, users and of the host.
+        traces: Recordings to size from, in place of what is seen in the window.
         rulebook: The rules to run; None for all, with the nearest configuration file.
         on_progress: Called with the seconds gone and the seconds in all.
 
@@ -61,6 +63,8 @@ def audit_host(  # noqa: PLR0913 - each is a choice of its own, all by name
     _check_window(window_sec, samples)
     if redact and units:
         raise UsageError("--redact and --unit: no name is left to find", hint="give one of them")
+    if redact and traces:
+        raise UsageError("--redact and --trace: recordings name cgroups", hint="give one of them")
     rulebook = rulebook or load_rulebook()
     request = Request(
         window_sec=window_sec,
@@ -70,6 +74,11 @@ def audit_host(  # noqa: PLR0913 - each is a choice of its own, all by name
         on_progress=on_progress,
     )
     facts = collect_host(HostRoot(Path(root)), request)
+    if traces:
+        # Hardly anybody has one.
+        from quota_advisor.audit.recorded import with_recordings  # noqa: PLC0415
+
+        facts = with_recordings(facts, traces)
     if redact:
         # Hardly anybody asks for it.
         from quota_advisor.audit.anonymous import anonymous  # noqa: PLC0415

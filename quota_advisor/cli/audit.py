@@ -64,6 +64,14 @@ def command() -> None:
     help="D-Bus library.",
 )
 @click.option(
+    "--trace",
+    "traces",
+    type=click.Path(path_type=Path, dir_okay=False),
+    multiple=True,
+    metavar="FILE",
+    help="Size what was recorded in this file from it, with the simulator's say. Repeatable.",
+)
+@click.option(
     "--redact",
     is_flag=True,
     help="Put other names in place of those of units, containers, users and of this host.",
@@ -83,6 +91,7 @@ def host(  # noqa: PLR0913 - one parameter an option
     units: tuple[str, ...],
     user: bool,
     adapter: Literal["auto", "dbus-fast", "pydbus"],
+    traces: tuple[Path, ...],
     redact: bool,
     save: Path | None,
 ) -> int:
@@ -93,6 +102,7 @@ def host(  # noqa: PLR0913 - one parameter an option
     quota-advisor audit host --window 60 --wide
     quota-advisor audit host --window 60 --unit api.service
     quota-advisor audit host --window 0 --format json
+    quota-advisor audit host --trace api.arrows.gz
     quota-advisor audit host --root /host --save facts.json
     quota-advisor audit host --redact --save facts.json
     """  # noqa: D301 - click's mark for lines to keep
@@ -106,6 +116,7 @@ def host(  # noqa: PLR0913 - one parameter an option
         user=user,
         adapter=adapter,
         redact=redact,
+        traces=traces,
         rulebook=rulebook,
         on_progress=_progress if is_terminal(sys.stderr) else None,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Literal
 
-from quota_advisor.model.limit import CpuLimit, Missing
+from quota_advisor.model.limit import Bandwidth, CpuLimit, Missing
 from quota_advisor.model.source import Source
 from quota_advisor.records import dataclass
 
@@ -136,6 +136,29 @@ def _unsigned(value: int | Missing) -> int | Missing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatedNeed:
+    """What a simulation of a recorded demand came to.
+
+    Attributes:
+        target: What a quota had to keep, for people.
+        cores: The smallest quota that keeps it, in steps of 5 %, with the default period and no
+            burst; missing where none below all CPUs does.
+        limit: The quota in force that was simulated too; missing where there was none.
+        throttled_ratio: Share of its active periods that it would throttle.
+        burst_usec: The smallest burst that keeps the target with that quota; missing where none
+            does, or none is needed.
+        burst_throttled_ratio: Share of the periods throttled with it.
+    """
+
+    target: str
+    cores: float | Missing
+    limit: Bandwidth | Missing = _NOT_RECORDED
+    throttled_ratio: float | Missing = _NOT_RECORDED
+    burst_usec: int | Missing = _NOT_RECORDED
+    burst_throttled_ratio: float | Missing = _NOT_RECORDED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Demand:
     """CPU use at the scale at which the kernel throttles.
 
@@ -153,6 +176,7 @@ class Demand:
         active_windows: Windows in which the group did more than sleep.
         burst_cores: The most that a period may have to hold: the highest window, or the work of a
             short burst that fell into two windows, as if it had come within one.
+        simulated: What the simulator made of a recording of it.
     """
 
     interval_usec: int
@@ -163,6 +187,7 @@ class Demand:
     censored_windows: int
     active_windows: int | Missing = _NOT_RECORDED
     burst_cores: float | Missing = _NOT_RECORDED
+    simulated: SimulatedNeed | Missing = _NOT_RECORDED
 
     @property
     def watched_usec(self) -> int:

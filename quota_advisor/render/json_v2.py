@@ -11,6 +11,7 @@ from quota_advisor.model.advice import Need as NeedModel
 from quota_advisor.model.advice import Step as StepModel
 from quota_advisor.model.cgroup import CgroupFacts, CounterWindow
 from quota_advisor.model.cgroup import Demand as DemandFacts
+from quota_advisor.model.cgroup import SimulatedNeed as SimulatedFacts
 from quota_advisor.model.finding import Evidence as EvidenceModel
 from quota_advisor.model.finding import Finding as FindingModel
 from quota_advisor.model.finding import Fix as FixModel
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
         Problem,
         Recommendation,
         RuleError,
+        SimulatedNeed,
         Skipped,
         Step,
         Subject,
@@ -378,6 +380,20 @@ def _demand(demand: DemandFacts | MissingFact) -> Demand | Missing:
         "p95_cores": demand.p95_cores,
         "max_cores": demand.max_cores,
         "burst_cores": _or_missing(demand.burst_cores),
+        "simulated": _simulated(demand.simulated),
+    }
+
+
+def _simulated(need: SimulatedFacts | MissingFact) -> SimulatedNeed | Missing:
+    if isinstance(need, MissingFact):
+        return _missing(need)
+    return {
+        "target": need.target,
+        "cores": _or_missing(need.cores),
+        "limit": _limit(need.limit),
+        "throttled_ratio": _or_missing(need.throttled_ratio),
+        "burst_usec": _or_missing(need.burst_usec),
+        "burst_throttled_ratio": _or_missing(need.burst_throttled_ratio),
     }
 
 

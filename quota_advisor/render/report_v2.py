@@ -77,6 +77,22 @@ class Counters(TypedDict):
     usage_usec: Count
 
 
+class SimulatedNeed(TypedDict):
+    """What a simulation of a recorded demand came to.
+
+    ``cores`` is the smallest quota that keeps the target. ``limit`` is the one in force, and
+    ``throttled_ratio`` what it would do; ``burst_usec`` is the smallest burst with which it would
+    keep the target too.
+    """
+
+    target: str
+    cores: float | Missing
+    limit: Limit
+    throttled_ratio: float | Missing
+    burst_usec: Count
+    burst_throttled_ratio: float | Missing
+
+
 class Demand(TypedDict):
     """CPU use at the scale of one sampling window.
 
@@ -92,6 +108,7 @@ class Demand(TypedDict):
     p95_cores: float
     max_cores: float
     burst_cores: float | Missing
+    simulated: SimulatedNeed | Missing
 
 
 class Quota(TypedDict):

@@ -12,6 +12,7 @@ from quota_advisor.model.limit import MIN_QUOTA_USEC, Bandwidth, Missing
 from quota_advisor.records import dataclass
 from quota_advisor.sim.bandwidth import Outcome, Setting, simulate
 from quota_advisor.sim.trace import Trace
+from quota_advisor.units import format_ratio, format_usec
 
 STEP_RATIO = 0.05
 """Quotas are tried in steps of 5 % of a CPU, as systemd's are rounded."""
@@ -28,6 +29,14 @@ class Target:
 
     throttled_ratio: float = 0.01
     p99_usec: float = 10_000
+
+    @property
+    def text(self) -> str:
+        """The target for people."""
+        return (
+            f"throttled in less than {format_ratio(self.throttled_ratio)} of its periods,"
+            f" 99 % of the work less than {format_usec(self.p99_usec)} late"
+        )
 
     def is_met(self, outcome: Outcome) -> bool:
         """Whether an outcome keeps it; work that is still owed at the end is later than any."""

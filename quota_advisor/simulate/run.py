@@ -5,27 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from quota_advisor.advise.formula import size_for_peak
 from quota_advisor.errors import CollectError, UsageError
-from quota_advisor.model.limit import Bandwidth, Unlimited
-from quota_advisor.recording.reader import HELD, Recording, Track
+from quota_advisor.model.advice import Need
+from quota_advisor.model.limit import Bandwidth, Missing
+from quota_advisor.recording.demand import (
+    CENSORED_RATIO,
+    Wanted,
+    demand_of,
+    machine_setting,
+    wanted,
+)
+from quota_advisor.recording.reader import Recording, Track
 from quota_advisor.recording.schema import About
 from quota_advisor.records import dataclass
 from quota_advisor.sim.bandwidth import (
-    DEFAULT_TICK_USEC,
     Outcome,
     Setting,
-    kernel_of,
     parallelism,
 )
-from quota_advisor.sim.censored import uncensor
 from quota_advisor.sim.sweep import Trial, frontier, run_all, with_cores
-from quota_advisor.sim.trace import Trace
 from quota_advisor.sim.use import Use, measure_use
 from quota_advisor.simulate.order import Order
 from quota_advisor.units import format_cores, format_ratio, format_usec
-
-CENSORED_RATIO = 0.01
-"""Held back in more of its windows than this, a recording does not show what was wanted."""
 
 SWEEP_PERIODS_USEC = (100_000, 50_000, 20_000)
 """Shorter ones gain nothing: the tick bounds how short a stall can get."""
@@ -66,6 +68,7 @@ class Result:
         candidates: In the order asked for.
         frontier: The smallest quota that keeps the target for each period and burst, smallest
             first; empty without ``sweep``.
+        need: The quota to set, headroom included; missing without ``sweep``.
         curve: Quotas from small to large without burst, for the picture; empty without ``sweep``.
         notes: What a reader of the numbers should know.
     """
@@ -78,6 +81,7 @@ class Result:
     held_ratio: float
     candidates: tuple[Candidate, ...]
     frontier: tuple[Candidate, ...]
+    need: Need | Missing
     curve: tuple[Candidate, ...]
     notes: tuple[str, ...]
 
@@ -104,7 +108,7 @@ def simulate_recording(recording: Recording, order: Order) -> Result:
         raise CollectError(f"{track.cgroup} never ran while it was recorded: nothing to simulate")
     limits = list(dict.fromkeys(order.limits()))
     held_ratio = track.held / len(track.marks)
-    demand = _Demand(track, held_ratio)
+    demand = wanted(track)
     base = _base(demand, recording.about, order)
     settings = [replace(base, limit=limit, burst_usec=burst) for limit, burst in limits]
     found, curve = _sweep(demand, base, order) if order.sweep else ((), ())
@@ -117,26 +121,20 @@ def simulate_recording(recording: Recording, order: Order) -> Result:
         held_ratio=held_ratio,
         candidates=tuple(_run(demand, settings)),
         frontier=found,
+        need=_need(track, recording.about, order),
         curve=curve,
         notes=tuple(_notes(recording, track, base, held_ratio)),
     )
 
 
-class _Demand:
-    """The demand behind a track: what it used, or two estimates around what it wanted."""
-
-    def __init__(self, track: Track, held_ratio: float) -> None:
-        self.least = track.trace
-        self.most: Trace | None = None
-        if held_ratio > 0:
-            held = bytes(mark & HELD for mark in track.marks)
-            self.least, most = uncensor(track.trace, held)
-            self.most = most if held_ratio > CENSORED_RATIO else None
-
-    @property
-    def decisive(self) -> Trace:
-        """What a quota has to serve."""
-        return self.most or self.least
+def _need(track: Track, about: About, order: Order) -> Need | Missing:
+    if not order.sweep:
+        return Missing(reason="not asked for: give --sweep")
+    demand = demand_of(track, about, None, order.target)
+    if isinstance(demand, Missing):
+        return demand
+    is_censored = track.held > CENSORED_RATIO * len(track.marks)
+    return size_for_peak(demand, about.cpus, is_lower_bound=is_censored)
 
 
 def _choose(recording: Recording, cgroup: str) -> Track:
@@ -153,19 +151,19 @@ def _choose(recording: Recording, cgroup: str) -> Track:
     return recording.tracks[0]
 
 
-def _base(demand: _Demand, about: About, order: Order) -> Setting:
-    cpus = order.cpus or about.cpus
+def _base(demand: Wanted, about: About, order: Order) -> Setting:
+    machine = machine_setting(demand, about)
     threads = order.threads or parallelism(demand.decisive)
-    return Setting(
-        limit=Unlimited(),
-        cpus=max(1, min(cpus, threads)),
-        tick_usec=order.tick_usec or about.tick_usec or DEFAULT_TICK_USEC,
-        kernel=kernel_of(about.kernel) if order.kernel is None else order.kernel,
+    return replace(
+        machine,
+        cpus=max(1, min(order.cpus or about.cpus, threads)),
+        tick_usec=order.tick_usec or machine.tick_usec,
+        kernel=machine.kernel if order.kernel is None else order.kernel,
         seed=order.seed,
     )
 
 
-def _run(demand: _Demand, settings: list[Setting]) -> Iterator[Candidate]:
+def _run(demand: Wanted, settings: list[Setting]) -> Iterator[Candidate]:
     least = run_all(demand.least, settings)
     most = run_all(demand.most, settings) if demand.most else [None] * len(least)
     for trial, at_most in zip(least, most, strict=True):
@@ -177,7 +175,7 @@ def _run(demand: _Demand, settings: list[Setting]) -> Iterator[Candidate]:
 
 
 def _sweep(
-    demand: _Demand, base: Setting, order: Order
+    demand: Wanted, base: Setting, order: Order
 ) -> tuple[tuple[Candidate, ...], tuple[Candidate, ...]]:
     """Return the frontier and, for the picture, the whole range of quotas without burst."""
     periods = order.periods_usec if len(order.periods_usec) > 1 else SWEEP_PERIODS_USEC

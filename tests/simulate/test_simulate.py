@@ -7,7 +7,6 @@ import io
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -19,32 +18,7 @@ from quota_advisor.errors import UsageError
 from quota_advisor.recording.schema import About
 from quota_advisor.recording.writer import Row, Writer
 from quota_advisor.simulate.order import parse_cores, parse_periods, parse_target
-
-MSEC = 1_000
-CYCLE = [20.0, 10.0, *[0.0] * 13]
-"""30 ms on two CPUs each 150 ms, in windows of 10 ms."""
-
-
-def recording(path: Path, used_msec: Sequence[float | None], **more: Any) -> Path:
-    given: dict[str, Any] = {
-        "program": "test",
-        "started_at": "2026-12-01T10:00:00.000+00:00",
-        "subject": "api.service",
-        "cgroup": "/api.service",
-        "host": "web",
-        "kernel": "6.18.0",
-        "cgroup_version": 2,
-        "cpus": 2,
-        "tick_usec": 4_000,
-        "interval_usec": 10 * MSEC,
-    }
-    throttled = more.pop("throttled_usec", {})
-    with Writer(path, About(**(given | more))) as writer:
-        for number, used in enumerate(used_msec):
-            usec = None if used is None else round(used * MSEC)
-            writer.add(Row(10 * MSEC, usec, 0, 0, throttled.get(number, 0)))
-        writer.finish()
-    return path
+from tests.recordings import CYCLE, MSEC, recording
 
 
 @pytest.fixture
@@ -104,6 +78,16 @@ def test_a_sweep_names_the_smallest_quota_that_keeps_the_target(
     below = as_json(capsys, api, "--quota", f"{plain[0]['quota_percent'] - 5}%")
     assert not below["candidates"][0]["meets_target"]
     assert frontier[0]["quota_percent"] <= plain[0]["quota_percent"]
+
+
+def test_the_number_with_headroom_is_the_one_of_audit(
+    api: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = as_json(capsys, api, "--sweep")
+    assert found["need"]["percent"] == 45
+    assert "p95 of 400 active windows" in found["need"]["formula"]
+    _, out, _ = asked(capsys, api, "--sweep")
+    assert "with headroom: CPUQuota=45%" in out
 
 
 def test_the_target_decides(api: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
+from quota_advisor.model.advice import Need
+from quota_advisor.model.limit import Missing
 from quota_advisor.sim.sweep import Target
 from quota_advisor.simulate.report.fields import outcome_fields, setting_fields
 from quota_advisor.simulate.run import Candidate, Result
@@ -33,9 +35,21 @@ def render(result: Result) -> str:
         "frontier": _candidates(result.frontier, target),
         "curve": _candidates(result.curve, target),
         "answer": _candidates([result.answer] if result.answer else [], target)[:1] or None,
+        "need": _need(result.need),
         "notes": list(result.notes),
     }
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _need(need: Need | Missing) -> dict[str, object] | None:
+    if isinstance(need, Missing):
+        return None
+    return {
+        "cores": need.cores,
+        "percent": need.percent,
+        "lower_bound": need.lower_bound,
+        "formula": need.formula,
+    }
 
 
 def _candidates(candidates: Iterable[Candidate], target: Target) -> list[dict[str, object]]:

@@ -8,7 +8,7 @@ from quota_advisor.model.limit import Bandwidth, Missing
 from quota_advisor.render.chart import svg
 from quota_advisor.render.chart.scale import Linear, Logarithmic
 from quota_advisor.sim.bandwidth import Outcome
-from quota_advisor.simulate.report.table import headline, setting_text, target_text
+from quota_advisor.simulate.report.table import headline, setting_text
 from quota_advisor.simulate.run import Candidate, Result
 
 _COLOURS = {
@@ -105,5 +105,5 @@ def _footnotes(result: Result) -> list[str]:
     if not result.order.sweep:
         return []
     if result.answer is None:
-        return [f"no quota keeps the target: {target_text(result.order.target)}"]
+        return [f"no quota keeps the target: {result.order.target.text}"]
     return [f"smallest that keeps the target: {setting_text(result.answer.setting)}"]

@@ -49,14 +49,6 @@ def period_text(setting: Setting) -> str:
     return format_usec(limit.period_usec) if isinstance(limit, Bandwidth) else "-"
 
 
-def target_text(target: Target) -> str:
-    """Return what a quota has to keep."""
-    return (
-        f"throttled in less than {format_ratio(target.throttled_ratio)} of its periods,"
-        f" 99 % of the work less than {format_usec(target.p99_usec)} late"
-    )
-
-
 def _table(candidates: Sequence[Candidate], target: Target) -> str:
     rows = []
     for candidate in candidates:
@@ -111,7 +103,7 @@ def _verdict(candidate: Candidate, target: Target) -> str:
 
 def _sweep(result: Result) -> Iterator[str]:
     """Yield the answer and the frontier behind it."""
-    target = target_text(result.order.target)
+    target = result.order.target.text
     if result.answer is None:
         yield f"no quota below all CPUs keeps the target ({target}): set none, rank it by weight"
         return
@@ -120,8 +112,22 @@ def _sweep(result: Result) -> Iterator[str]:
     plain = plain_answer(result)
     if plain is not None and plain is not result.answer:
         yield f"smallest with systemd's own settings alone: {setting_text(plain.setting)}"
+    yield from _recommended(result)
     yield ""
     yield _table(result.frontier, result.order.target)
+
+
+def _recommended(result: Result) -> Iterator[str]:
+    """Yield what audit would advise from this recording: the same decision, with headroom."""
+    need = result.need
+    if isinstance(need, Missing):
+        yield f"no number with headroom: {need.reason}"
+        return
+    if need.cores >= result.about.cpus:
+        yield f"with headroom: no quota ({need.formula})"
+        return
+    at_least = "at least " if need.lower_bound else ""
+    yield f"with headroom: {at_least}CPUQuota={need.percent}% ({need.formula})"
 
 
 def plain_answer(result: Result) -> Candidate | None:
