@@ -52,6 +52,9 @@ Child = subprocess.Popen[str]
 
 INTERVAL_USEC = 10_000
 DAY_WINDOWS = 8_640_000
+PHASES = 5
+"""Where the period's timer stands is not known: so many places are tried."""
+
 MEDIAN_BAR, WORST_BAR = 0.05, 0.10
 """How far a throttled ratio may be off, in the median and at worst."""
 
@@ -133,7 +136,7 @@ def _seconds_of(work: Callable[[], object]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """One run under the kernel."""
+    """One run, under the kernel or simulated."""
 
     ratio: float
     p99_usec: float
@@ -147,11 +150,12 @@ def nearness(sandbox: Sandbox, options: argparse.Namespace) -> int:
     for shape in shapes(options.seconds):
         if options.shapes and shape.name not in options.shapes:
             continue
-        trace, free = record(shape, sandbox)
-        print(f"{shape.name}: mean {trace.mean_cores:.2f} CPUs, highest {parallelism(trace)}")
+        recorded = [record(shape, sandbox) for _ in range(options.repeats)]
+        traces, free = [trace for trace, _ in recorded], recorded[0][1]
+        print(f"{shape.name}: mean {', '.join(f'{t.mean_cores:.3f}' for t in traces)} CPUs")
         for percent, burst_msec in shape.settings:
             limit, burst_usec = _bandwidth(percent), burst_msec * 1_000
-            told = predict(trace, limit, burst_usec)
+            told = predict(traces, limit, burst_usec)
             runs = [run(shape, sandbox, limit, burst_usec, free) for _ in range(options.repeats)]
             line = Comparison(told, runs)
             errors.append(line.ratio_error)
@@ -167,70 +171,78 @@ def nearness(sandbox: Sandbox, options: argparse.Namespace) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A prediction beside what the kernel did."""
+    """A prediction beside what the kernel did; medians over phases and over runs are compared."""
 
-    told: Outcome
+    told: Sequence[Ran]
     runs: Sequence[Ran]
 
     @property
-    def ratio(self) -> float:
-        """Throttled ratio under the kernel, median."""
-        return statistics.median(run.ratio for run in self.runs)
-
-    @property
-    def p99_usec(self) -> float:
-        """Added delay under the kernel, median."""
-        return statistics.median(run.p99_usec for run in self.runs)
-
-    @property
-    def told_ratio(self) -> float:
-        """Throttled ratio as predicted."""
-        ratio = self.told.throttled_ratio
-        return 0.0 if isinstance(ratio, Missing) else ratio
-
-    @property
     def ratio_error(self) -> float:
-        """By how much the prediction is off."""
-        return abs(self.told_ratio - self.ratio)
+        """By how much the throttled ratio is off."""
+        return abs(_median(self.told, "ratio") - _median(self.runs, "ratio"))
 
     @property
     def holds(self) -> bool:
         """Whether delay and use are near enough: 10 ms or 15 %, and 3 %."""
-        off = abs(self.told.delay.p99_usec - self.p99_usec)
-        used = statistics.median(run.used_usec for run in self.runs)
-        return off <= max(10_000, 0.15 * self.p99_usec) and self._use_off(used) <= 0.03  # noqa: PLR2004
+        late = _median(self.runs, "p99_usec")
+        off = abs(_median(self.told, "p99_usec") - late)
+        return off <= max(10_000, 0.15 * late) and abs(self._use_off) <= 0.03  # noqa: PLR2004
 
-    def _use_off(self, used: float) -> float:
-        return abs(self.told.used_usec - used) / used
+    @property
+    def _use_off(self) -> float:
+        return _median(self.told, "used_usec") / _median(self.runs, "used_usec") - 1
 
     @property
     def text(self) -> str:
         """All of it in one line."""
-        ratios = [run.ratio for run in self.runs]
-        used = statistics.median(run.used_usec for run in self.runs)
+        ratio, late = "ratio", "p99_usec"
         verdict = "" if self.holds else "  OFF"
         return (
-            f"throttled {self.told_ratio:6.1%} told, {self.ratio:6.1%} real"
-            f" (runs differ by {max(ratios) - min(ratios):.1%});"
-            f" p99 {self.told.delay.p99_usec / 1e3:7.1f} told, {self.p99_usec / 1e3:7.1f} ms real;"
-            f" use {self.told.used_usec / used - 1:+.1%}{verdict}"
+            f"throttled {_median(self.told, ratio):6.1%} told,"
+            f" {_median(self.runs, ratio):6.1%} real"
+            f" (± {_spread(self.runs, ratio) / 2:.1%});"
+            f" p99 {_median(self.told, late) / 1e3:7.1f} told,"
+            f" {_median(self.runs, late) / 1e3:7.1f} ms real"
+            f" (± {_spread(self.runs, late) / 2e3:.1f});"
+            f" use {self._use_off:+.1%}{verdict}"
         )
 
 
-def predict(trace: Trace, limit: Bandwidth, burst_usec: int) -> Outcome:
-    """Return the median of what a few phases of the period's timer would give."""
-    settings = [
-        Setting(
-            limit=limit,
-            burst_usec=burst_usec,
-            cpus=min(parallelism(trace), os.cpu_count() or 1),
-            kernel=kernel_of(platform.release()),
-            seed=seed,
-        )
-        for seed in range(5)
+def _median(runs: Sequence[Ran], name: str) -> float:
+    return float(statistics.median(getattr(run, name) for run in runs))
+
+
+def _spread(runs: Sequence[Ran], name: str) -> float:
+    values = [getattr(run, name) for run in runs]
+    return float(max(values) - min(values))
+
+
+def predict(traces: Sequence[Trace], limit: Bandwidth, burst_usec: int) -> list[Ran]:
+    """Return what the recordings tell, for some phases of the period's timer each."""
+    return [
+        _as_ran(simulate(trace, _tried(trace, limit, burst_usec, seed)))
+        for trace in traces
+        for seed in range(PHASES)
     ]
-    outcomes = [simulate(trace, setting) for setting in settings]
-    return sorted(outcomes, key=lambda outcome: outcome.throttled_periods)[len(outcomes) // 2]
+
+
+def _tried(trace: Trace, limit: Bandwidth, burst_usec: int, seed: int) -> Setting:
+    return Setting(
+        limit=limit,
+        burst_usec=burst_usec,
+        cpus=min(parallelism(trace), os.cpu_count() or 1),
+        kernel=kernel_of(platform.release()),
+        seed=seed,
+    )
+
+
+def _as_ran(told: Outcome) -> Ran:
+    ratio = told.throttled_ratio
+    return Ran(
+        ratio=0.0 if isinstance(ratio, Missing) else ratio,
+        p99_usec=told.delay.p99_usec,
+        used_usec=told.used_usec,
+    )
 
 
 def record(shape: Shape, sandbox: Sandbox) -> tuple[Trace, BurnerReport]:
