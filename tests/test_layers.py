@@ -41,7 +41,7 @@ MAY_SEE: dict[str, set[str]] = {
     # Verbs: none sees another.
     "audit": BASE | {"files", "recording"} | FACTS | CONCLUSIONS | {"checks", "collect"},
     "lint": BASE | {"files"} | FACTS | CONCLUSIONS | {"checks", "checkout", "fix"},
-    "probe": BASE | {"shipped", "model", "sim", "collect", "sandbox", "render"},
+    "probe": BASE | {"shipped", "model", "sim", "recording", "collect", "sandbox", "render"},
     "record": BASE | {"model", "sim", "recording", "collect", "render"},
     "simulate": BASE | {"model", "sim", "recording", "advise", "render"},
     "k8s": BASE | {"files"} | FACTS | CONCLUSIONS | {"checks", "collect"},

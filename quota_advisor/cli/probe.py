@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import sys
+import tempfile
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +13,7 @@ import click
 
 from quota_advisor.cli.options import Number
 from quota_advisor.cli.streams import is_terminal, say, write_report
-from quota_advisor.errors import CollectError
+from quota_advisor.errors import CollectError, UsageError
 from quota_advisor.files.writing import check_file, write_file
 from quota_advisor.render.targets import Targets, parse_formats
 
@@ -22,16 +24,23 @@ FORMATS = ("table", "csv", "json", "svg", "html")
 PRIORITIES = ("low", "normal", "high")
 KNOBS = ("quota", "burst", "period")
 
+DEFAULT_PROFILE = "saturate"
 ASK_ABOVE_SEC = 120
 
 
 @click.command("probe")
 @click.option(
     "--profile",
-    default="saturate",
+    default=DEFAULT_PROFILE,
     show_default=True,
     metavar="NAME|FILE",
     help="Load to make; --list shows those that come with the program.",
+)
+@click.option(
+    "--like",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Replay what quota-advisor record wrote into this file.",
 )
 @click.option("--list", "list_profiles", is_flag=True, help="List the profiles and exit.")
 @click.option(
@@ -91,7 +100,14 @@ ASK_ABOVE_SEC = 120
     help="low spares other work, whose turns are then in the figures; high makes it wait.",
 )
 @click.option("-y", "--yes", is_flag=True, help="Do not ask before long measurements.")
-def command(*, list_profiles: bool, formats: tuple[str, ...], yes: bool, **choices: Any) -> int:
+def command(
+    *,
+    list_profiles: bool,
+    formats: tuple[str, ...],
+    yes: bool,
+    like: Path | None,
+    **choices: Any,
+) -> int:
     """Measure what CPU quotas do to a load on this node: real threads, real bandwidth control.
 
     Needs root. The load runs in a temporary cgroup that is removed afterwards.
@@ -100,23 +116,33 @@ def command(*, list_profiles: bool, formats: tuple[str, ...], yes: bool, **choic
     quota-advisor probe
     quota-advisor probe --profile microburst --tiers 0.5,1,2 --burst 50ms
     quota-advisor probe --slo p99=20ms
+    quota-advisor probe --like api.arrows.gz --duration 60
     quota-advisor probe --format table --format csv=runs.csv --format html=report.html
     """  # noqa: D301 - click's mark for lines to keep
     if list_profiles:
         return _list_profiles()
     from quota_advisor import probe  # noqa: PLC0415 - --help needs nothing of it
 
-    order = _order(**choices)
-    outputs = _targets(formats)
-    probe.check_machine(order)
-    _announce(order, yes=yes)
-    result = probe.probe(order, _show_progress if is_terminal(sys.stderr) else None)
+    with tempfile.TemporaryDirectory() if like else nullcontext() as directory:
+        if like is not None and directory is not None:
+            choices |= _replayed(like, Path(directory), **choices)
+        order = _order(**choices)
+        outputs = _targets(formats)
+        probe.check_machine(order)
+        _announce(order, yes=yes)
+        result = probe.probe(order, _show_progress if is_terminal(sys.stderr) else None)
     _write(result, outputs)
     return 0
 
 
 def _order(
-    *, priority: str, max_load: float, force: bool, rounds: int, duration_sec: float, **asked: Any
+    *,
+    priority: str,
+    max_load: float,
+    force: bool,
+    rounds: int,
+    duration_sec: float,
+    **asked: Any,
 ) -> Order:
     """Return what the options ask for; those that shape the load are passed on as typed."""
     from quota_advisor.probe import Asked, Priority, make_order  # noqa: PLC0415
@@ -128,6 +154,23 @@ def _order(
         priority=Priority(priority),
         max_load_ratio=None if force else max_load,
     )
+
+
+def _replayed(
+    file: Path, directory: Path, *, profile: str, duration_sec: float, **_: object
+) -> dict[str, Any]:
+    """Return the choices that a recording makes: the load, and no more time than there is of it.
+
+    Raises:
+        UsageError: It cannot be replayed, or a profile is asked for too.
+    """
+    from quota_advisor.probe.like import replay_of  # noqa: PLC0415 - recordings alone need it
+    from quota_advisor.probe.order import available_cpus  # noqa: PLC0415 - as above
+
+    if profile != DEFAULT_PROFILE:
+        raise UsageError("--like and --profile are two loads", hint="give one of them")
+    replay = replay_of(file, directory, available_cpus())
+    return {"profile": replay.profile, "duration_sec": min(duration_sec, replay.length_sec)}
 
 
 def _list_profiles() -> int:

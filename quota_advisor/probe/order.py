@@ -6,7 +6,7 @@ import os
 
 from quota_advisor.errors import UsageError
 from quota_advisor.probe.plan import Limit, Load, Timing, fit, limit_of, run_sec
-from quota_advisor.probe.profile import Burst, find_profile
+from quota_advisor.probe.profile import Burst, Profile, find_profile
 from quota_advisor.probe.slo import (
     Knob,
     Target,
@@ -85,7 +85,7 @@ class Asked:
     """Options that shape the load and its limits, as typed.
 
     Attributes:
-        profile: Name or file.
+        profile: Name or file, or the load itself.
         tiers: Cores, separated by commas; None for the profile's own.
         period: Time.
         burst: Time.
@@ -94,7 +94,7 @@ class Asked:
         slo_for: What may be changed to keep it; None for the quota.
     """
 
-    profile: str = "saturate"
+    profile: str | Profile = "saturate"
     tiers: str | None = None
     period: str = "100ms"
     burst: str = "0ms"
@@ -132,7 +132,10 @@ def make_order(
     """
     tiers = () if asked.tiers is None else parse_tiers(asked.tiers)
     load = fit(
-        find_profile(asked.profile), cpus or available_cpus(), threads=asked.threads, tiers=tiers
+        find_profile(asked.profile) if isinstance(asked.profile, str) else asked.profile,
+        cpus or available_cpus(),
+        threads=asked.threads,
+        tiers=tiers,
     )
     period, burst = parse_time("--period", asked.period), parse_time("--burst", asked.burst)
     goal = _goal(asked)
