@@ -8,7 +8,7 @@ NATIVE := $(shell find native -name '*.[ch]' -o -name CMakeLists.txt)
 
 .PHONY: help audit test check-long demo lint types new-rule generate generated wheel native \
 	native-check fuzz bench-sampler bench-lint bench-probe bench-audit \
-	bench-advice bench-sim bench-record bench-k8s bench-startup clean
+	bench-advice bench-sim bench-record bench-k8s bench-startup bench-watch clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^##@ /{printf "\n%s\n", substr($$0, 5)} \
@@ -98,6 +98,9 @@ bench-k8s: $(READY) ## a cluster of 10 000 pods on a real API server, against ku
 
 bench-startup: $(READY) ## how long the program takes to start
 	@$(BIN)/python tools/bench_startup.py
+
+bench-watch: $(READY) ## what watching 300 groups costs on a terminal
+	@$(BIN)/python tools/bench_watch.py
 
 ##@ Tidy up
 

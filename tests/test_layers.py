@@ -45,10 +45,11 @@ MAY_SEE: dict[str, set[str]] = {
     "record": BASE | {"model", "sim", "recording", "collect", "render"},
     "simulate": BASE | {"model", "sim", "recording", "advise", "render"},
     "k8s": BASE | {"files"} | FACTS | CONCLUSIONS | {"checks", "collect"},
+    "watch": BASE | {"files", "model", "collect", "audit"},
     "export": BASE | {"model", "collect"},
     "cli": BASE
     | {"files", "model", "sim", "rulebook", "recording", "collect", "render"}
-    | {"audit", "lint", "probe", "record", "simulate", "k8s", "export"},
+    | {"audit", "lint", "probe", "record", "simulate", "k8s", "watch", "export"},
 }
 """Every room with what it may import besides itself, from the inside out."""
 

@@ -28,6 +28,7 @@ _COMMANDS = {
     "record": "Record what a unit or container uses, at the scale at which the kernel throttles.",
     "simulate": "Say what other quotas would have done to what was recorded.",
     "probe": "Measure on this node what a quota does to latency and throughput.",
+    "watch": "Watch what CPU quotas hold back right now, worst first.",
     "export": "Give the counters of this host to Prometheus.",
     "rules": "List the rules.",
 }

@@ -1,0 +1,1 @@
+"""Live: what is held back right now, worst first."""
