@@ -18,6 +18,7 @@ _MODULES = {
     "sarif": "sarif",
     "junit": "junit",
     "github": "github",
+    "csv": "sheet.rows",
     "html": "html.report",
 }
 
