@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from quota_advisor.derive.kubernetes.qos import MILLI, kubelet_limit
-from quota_advisor.derive.thread_counts import Kind, ThreadCount, allowed_count
+from quota_advisor.derive.thread_counts import USUAL_PER_CORE, Kind, ThreadCount, allowed_count
 from quota_advisor.model.finding import Recommendation
 from quota_advisor.records import NamedTuple
 from quota_advisor.rulebook.catalogue import Rule
@@ -74,3 +74,9 @@ def busy_text(millicores: int, stall: Stall) -> str:
         f" {format_usec(stall.run_usec)} of each {format_usec(limit.period_usec)} and wait"
         f" {format_usec(stall.wait_usec)}"
     )
+
+
+def is_excess(counts: Sequence[ThreadCount], millicores: int) -> bool:
+    """Whether threads-exceed-limit has something to say, which is the cause of the burst."""
+    cores = math.ceil(millicores / MILLI)
+    return any(c.number > allowed_count(cores, USUAL_PER_CORE[c.kind]) for c in counts)

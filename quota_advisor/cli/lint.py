@@ -17,6 +17,7 @@ from quota_advisor.cli.streams import say, write_bytes
 from quota_advisor.errors import CollectError
 from quota_advisor.lint import Linter, Request
 from quota_advisor.lint.linter import DEFAULT_JOBS
+from quota_advisor.lint.quiet import said_once
 from quota_advisor.printable import printable
 from quota_advisor.render.places import relative
 
@@ -107,6 +108,8 @@ def command(
     if fix or diff:
         linted, complete = _fixed(linter, linted, diff=diff)
     report = _without_known(linted.report, baseline, write_baseline, output)
+    if not output.verbose:
+        report = said_once(report)
     show(report, output, stdout=not diff)
     return exit_code(report, output, rulebook.config) if complete else EXIT_BLIND
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from quota_advisor.documents.claims import claims_to_be_ours
 from quota_advisor.documents.compose.recognise import is_compose
 from quota_advisor.documents.kubernetes.helm_values import as_object, is_values
 from quota_advisor.documents.kubernetes.kubelets import (
@@ -126,6 +127,7 @@ class _File:
         self._patch = self._comments = self._ytt = False
         self._values = is_values(name)
         self._part = whole(b"")
+        self._ours: bool | None = None
         self._lines: list[bytes] = []
         self._kubeadm = is_kubeadm_patch(name)
         self._patch_file = self._kubeadm or is_drop_in(name)
@@ -327,4 +329,11 @@ class _File:
 
     def _broken(self, error: BrokenDocumentError) -> DocumentNote:
         kind = NoteKind.UNREADABLE if error.limit else NoteKind.BROKEN
+        if self._ours is None and kind is NoteKind.BROKEN:
+            # Half of all files that no parser takes are other programs' dialects.
+            named = self._compose or self._values or self._patch_file
+            self._ours = named or claims_to_be_ours(self.name, self.data)
+        if self._ours is False:
+            text = "it cannot be parsed, and nothing in it is about CPUs of a workload"
+            return DocumentNote(self.name, NoteKind.SKIPPED, text, error.line, error.column)
         return DocumentNote(self.name, kind, error.reason, error.line, error.column)

@@ -2,12 +2,14 @@
 
 ``linter`` finds the files, has them judged and works out fixes; ``run`` judges them in one process
 or has a ``pool`` of several do it; ``judge`` is what each process does. ``extents`` and ``fixable``
-give findings their ends and their fixes there; ``fixing`` makes the fixes.
+give findings their ends and their fixes there; ``fixing`` makes the fixes; ``quiet`` tells once
+what is true of many places.
 """
 
 from __future__ import annotations
 
 from quota_advisor.lint.linter import Linter, Request
+from quota_advisor.lint.quiet import said_once
 from quota_advisor.model.report import Report
 from quota_advisor.rulebook.chosen import Rulebook, load_rulebook
 
@@ -49,4 +51,4 @@ def lint(
         node_cpus=node_cpus,
         kubernetes_version=kubernetes_version,
     )
-    return Linter(request, rulebook or load_rulebook()).judge().report
+    return said_once(Linter(request, rulebook or load_rulebook()).judge().report)

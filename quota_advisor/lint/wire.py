@@ -14,6 +14,7 @@ from quota_advisor.model.finding import (
     Confidence,
     Evidence,
     Finding,
+    Once,
     Recommendation,
     Related,
     Severity,
@@ -54,6 +55,7 @@ def _flat(finding: Finding) -> tuple[Any, ...]:
         # Hardly any finding has these: they may take their time.
         tuple((_flat_place(other.location), other.message) for other in finding.related),
         finding.fix,
+        None if finding.once is None else finding.once.value,
     )
 
 
@@ -71,7 +73,7 @@ def _flat_evidence(evidence: Evidence) -> tuple[Any, ...]:
 
 def _finding(flat: tuple[Any, ...], advice: dict[Any, Recommendation]) -> Finding:
     rule, severity, confidence, message, subject, place, evidence, ruled_out, advised = flat[:9]
-    related, fix = flat[9:]
+    related, fix, once = flat[9:]
     kind, name, cgroup = subject
     return Finding(
         rule=rule,
@@ -85,6 +87,7 @@ def _finding(flat: tuple[Any, ...], advice: dict[Any, Recommendation]) -> Findin
         ruled_out=tuple(map(_evidence, ruled_out)),
         recommendation=None if advised is None else _advice(advised, advice),
         fix=fix,
+        once=None if once is None else _ONCE[once],
     )
 
 
@@ -111,4 +114,5 @@ def _advice(flat: tuple[Any, ...], known: dict[Any, Recommendation]) -> Recommen
 
 _PLACE = len(("file", "line", "column"))
 _SEVERITIES = {severity.value: severity for severity in Severity}
+_ONCE = {once.value: once for once in Once}
 _CONFIDENCES = {confidence.value: confidence for confidence in Confidence}

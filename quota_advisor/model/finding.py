@@ -85,6 +85,18 @@ class Recommendation:
     steps: tuple[Step, ...] = ()
 
 
+class Once(StrEnum):
+    """Within what a finding is told once, however many places it is true of.
+
+    Attributes:
+        DIRECTORY: The chart that the file is part of, else its directory.
+        INPUT: All files together.
+    """
+
+    DIRECTORY = "directory"
+    INPUT = "input"
+
+
 class Related(NamedTuple):
     """Another place that a finding is about.
 
@@ -138,6 +150,7 @@ class Finding:
         cause: cgroup of the limit at fault, where that is not the subject's own.
         parts: What other rules say of the same cause, the most telling first. Its severity is
             the worst of theirs.
+        once: Within what one of its rule is enough; None where each counts.
     """
 
     rule: str
@@ -154,6 +167,7 @@ class Finding:
     brief: str = ""
     cause: str | None = None
     parts: tuple[Finding, ...] = ()
+    once: Once | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

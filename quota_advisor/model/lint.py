@@ -15,6 +15,10 @@ WHOLE_INPUT = "input"
 """Kind of subject that is no part of a file: all files together."""
 
 
+DIRECTORY = "directory"
+"""Kind of subject that is a directory of files, told of together."""
+
+
 class LimitsPolicy(StrEnum):
     """Whether containers should have a CPU limit: a matter of house rules, not of correctness."""
 

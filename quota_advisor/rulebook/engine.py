@@ -11,6 +11,7 @@ from quota_advisor.model.finding import (
     Evidence,
     Finding,
     InternalError,
+    Once,
     Recommendation,
     Related,
     Severity,
@@ -49,6 +50,7 @@ class Hit(NamedTuple):
         recommendation: Computed advice; else the rule's own words.
         brief: The message in a few words, where the rule is one of several on one cause.
         cause: cgroup of the limit at fault, where that is not the subject's own.
+        once: Within what one of its rule is enough; None where each counts.
     """
 
     message: str
@@ -61,6 +63,7 @@ class Hit(NamedTuple):
     recommendation: Recommendation | None = None
     brief: str = ""
     cause: str | None = None
+    once: Once | None = None
 
 
 class Skip(NamedTuple):
@@ -330,6 +333,7 @@ def _stamp(hit: Hit, subject: Subject, rule: Rule, extent: Extent | None) -> Fin
         recommendation=hit.recommendation or Recommendation(summary=rule.fix),
         brief=hit.brief,
         cause=hit.cause,
+        once=hit.once,
     )
 
 

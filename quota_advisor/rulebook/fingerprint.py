@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from quota_advisor.model.finding import Finding
-from quota_advisor.model.lint import WHOLE_INPUT
+from quota_advisor.model.lint import DIRECTORY, WHOLE_INPUT
 
 _LINE_NUMBER = re.compile(r"\bline [0-9]+")
 
@@ -16,7 +16,7 @@ _LINE_NUMBER = re.compile(r"\bline [0-9]+")
 def fingerprints(findings: Sequence[Finding], name_of: Callable[[str], str]) -> list[str]:
     """Return one fingerprint a finding, in the order given.
 
-    It is made of rule, file, subject and message, without line numbers; of what spans all files
+    It is made of rule, file, subject and message, without line numbers; of what spans files
     only of rule and subject, because its message names and counts files. Findings that agree in all
     of these are told apart by the order of their places.
 
@@ -44,6 +44,8 @@ def _identity(finding: Finding, name_of: Callable[[str], str]) -> tuple[str, ...
     subject = finding.subject.name
     if finding.subject.kind == WHOLE_INPUT:
         return (finding.rule, finding.subject.kind, subject)
+    if finding.subject.kind == DIRECTORY:
+        return (finding.rule, finding.subject.kind, name_of(subject))
     return (
         finding.rule,
         name_of(file) if file else "",

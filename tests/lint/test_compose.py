@@ -270,9 +270,10 @@ def test_the_number_of_processes_changes_nothing(
     for n in range(20):
         files |= {
             f"{n:02}/compose.yaml": BASE + "    cpu_quota: 1000\n",
-            f"{n:02}/docker-compose.override.yml": OVERRIDE,
+            # Identical copies would be told once.
+            f"{n:02}/docker-compose.override.yml": f"# {n}\n{OVERRIDE}",
             f"{n:02}/web.yml": extending("../common.yml"),
-            f"{n:02}/alone.yml": BAD,
+            f"{n:02}/alone.yml": f"# {n}\n{BAD}",
         }
     alone = lint("--format", "json", "--jobs", "1", files={**files, "common.yml": BAD})
     assert len(alone.found()) == 41

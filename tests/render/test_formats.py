@@ -223,7 +223,10 @@ def test_the_table_says_what_can_be_fixed(lint: Lint) -> None:
 def test_the_table_counts_what_would_hide_the_rest(
     lint: Lint, notes: int, listed: int, more: str
 ) -> None:
-    pods = "---\n".join(deployment(f"app-{n}", request="105m", limit="105m") for n in range(notes))
+    one = deployment("app", request="105m", limit="105m").replace(
+        "        resources:", "        env: [{name: GOMAXPROCS, value: '1'}]\n        resources:"
+    )
+    pods = "---\n".join(one.replace("app", f"app-{n}") for n in range(notes))
     table = lint("--select", "microburst-risk", files={"a.yaml": pods})
     assert table.out.count("[microburst-risk]") == listed
     assert (f"\n\n{more} microburst-risk: --verbose lists them\n\n" in table.out) is bool(more)

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 
-from quota_advisor.checks.kubernetes.wording import cpu_evidence, cpu_text
-from quota_advisor.checks.threads import busy_text
+from quota_advisor.checks.kubernetes.wording import cpu_evidence, cpu_text, told_by
+from quota_advisor.checks.threads import busy_text, is_excess
 from quota_advisor.derive.cases import PodCase
 from quota_advisor.derive.kubernetes.ignorant_runtimes import ignorant_runtime
 from quota_advisor.derive.kubernetes.pod_cpu import ContainerCpu, PodCpu
@@ -18,8 +18,8 @@ from quota_advisor.derive.kubernetes.qos import (
     is_whole,
     kubelet_limit,
 )
-from quota_advisor.derive.thread_counts import USUAL_PER_CORE, ThreadCount, allowed_count
-from quota_advisor.model.finding import Evidence
+from quota_advisor.derive.thread_counts import ThreadCount
+from quota_advisor.model.finding import Evidence, Once
 from quota_advisor.records import NamedTuple
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Verdicts, check
@@ -37,7 +37,10 @@ def microburst_risk(case: PodCase, rule: Rule) -> Verdicts:
     for cpu, cap, counts in pod.held:
         if cap >= _safe_millicores(pod, counts, burst_usec):
             continue
-        if cap < SMALLEST_MILLICORES or _is_excess(counts, cap):
+        if cap < SMALLEST_MILLICORES or is_excess(counts, cap):
+            continue
+        if (cpu.request or 0) > cap:
+            yield from told_by(case, "request-exceeds-limit")
             continue
         threads, known_from = _threads(pod, cpu, counts)
         if threads > 1 and _is_guaranteed(pod, cpu):
@@ -49,6 +52,7 @@ def microburst_risk(case: PodCase, rule: Rule) -> Verdicts:
                 message=f"{cpu.label}: {found.message}",
                 location=pod.at(pod.cap_at(cpu), cpu),
                 evidence=found.evidence,
+                once=None if counts else Once.INPUT,
             )
 
 
@@ -57,6 +61,9 @@ def limit_at_request_with_burst(case: PodCase, _rule: Rule) -> Verdicts:
     """Find request = limit on many threads: the class Guaranteed is no exemption from the quota."""
     pod = case.cpu
     for cpu, _, counts in pod.held:
+        if cpu.limit and is_excess(counts, cpu.limit):
+            yield from told_by(case, "threads-exceed-limit")
+            continue
         if not cpu.limit or not (counts or case.context.node_millicores):
             continue
         threads, known_from = _threads(pod, cpu, counts)
@@ -75,6 +82,7 @@ def limit_at_request_with_burst(case: PodCase, _rule: Rule) -> Verdicts:
                 cpu_evidence("limit", cpu.limit),
                 Evidence(label="threads", value=threads, unit="threads"),
             ),
+            once=None if counts else Once.INPUT,
         )
 
 
@@ -154,9 +162,3 @@ def _safe_millicores(pod: PodCpu, counts: Sequence[ThreadCount], burst_usec: flo
     if counts or pod.context.node_millicores:
         return math.inf
     return burst_usec / 100
-
-
-def _is_excess(counts: Sequence[ThreadCount], millicores: int) -> bool:
-    """Whether threads-exceed-limit has something to say, which is the cause of the burst."""
-    cores = math.ceil(millicores / MILLI)
-    return any(c.number > allowed_count(cores, USUAL_PER_CORE[c.kind]) for c in counts)

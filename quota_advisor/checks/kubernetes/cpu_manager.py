@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from quota_advisor.checks.kubernetes.wording import cpu_evidence, cpu_text
+from quota_advisor.checks.kubernetes.wording import cpu_evidence, cpu_text, told_by
+from quota_advisor.checks.threads import is_excess
 from quota_advisor.derive.cases import PodCase
 from quota_advisor.derive.kubernetes.pod_cpu import ContainerCpu, PodCpu
 from quota_advisor.derive.kubernetes.qos import (
@@ -13,7 +14,7 @@ from quota_advisor.derive.kubernetes.qos import (
     running_millicores,
     starting_millicores,
 )
-from quota_advisor.model.finding import Evidence, Recommendation, Related
+from quota_advisor.model.finding import Evidence, Once, Recommendation, Related
 from quota_advisor.rulebook.catalogue import Rule
 from quota_advisor.rulebook.engine import Hit, Skip, Verdicts, check
 from quota_advisor.units import format_usec
@@ -31,6 +32,9 @@ def static_cpu_near_miss(case: PodCase, rule: Rule) -> Verdicts:
     least = rule.option("min_request_cores") * MILLI
     candidate = next((cpu for cpu in pod.containers if _is_candidate(cpu, least)), None)
     if candidate is None or pod.pod.windows or pod.pod.partial:
+        return
+    if any(is_excess(counts, cap) for cpu, cap, counts in pod.held if cpu is candidate):
+        yield from told_by(case, "threads-exceed-limit")
         return
     if pod.pod_need is not None:
         if _whole(pod):
@@ -143,6 +147,7 @@ def _class_miss(pod: PodCpu, cpu: ContainerCpu) -> Hit:
             f"{cpu.label} asks for {_cpus(cpu)} and cannot have them exclusively, because the pod"
             f" is {pod.qos}: {gaps}"
         ),
+        once=Once.INPUT,
         location=pod.at(cpu.request_at or cpu.limit_at, cpu),
         evidence=(
             Evidence(label="quality of service", value=str(pod.qos)),
@@ -157,6 +162,7 @@ def _pod_level_miss(pod: PodCpu, cpu: ContainerCpu) -> Hit:
             f"{cpu.label} asks for {_cpus(cpu)} and cannot have them exclusively: pods with"
             " pod-level resources get none"
         ),
+        once=Once.INPUT,
         location=pod.at(cpu.request_at or cpu.limit_at, cpu),
         evidence=(Evidence(label="pod-level resources", value="present"),),
         recommendation=Recommendation(
@@ -173,6 +179,7 @@ def _fraction_miss(pod: PodCpu, cpu: ContainerCpu, least: float) -> Hit:
             f"{cpu.label} of a Guaranteed pod asks for {cpu_text(request)}, which is no whole"
             " number of CPUs: it shares its CPUs and keeps its quota"
         ),
+        once=Once.INPUT,
         location=pod.at(cpu.request_at or cpu.limit_at, cpu),
         evidence=(cpu_evidence("request", request, int(least)),),
         recommendation=Recommendation(

@@ -20,7 +20,7 @@ from quota_advisor.derive.kubernetes.pod_cpu import (
     ends_by_itself,
     is_harmless,
 )
-from quota_advisor.model.finding import Evidence, Recommendation, Related, Severity
+from quota_advisor.model.finding import Evidence, Once, Recommendation, Related, Severity
 from quota_advisor.model.lint import LimitsPolicy, RequestsPolicy
 from quota_advisor.model.manifest import LimitRange, Role
 from quota_advisor.rulebook.catalogue import Rule
@@ -100,6 +100,7 @@ def cpu_request_missing(case: PodCase, _rule: Rule) -> Verdicts:
                 f" weight is the lowest (pod is {pod.qos})"
             ),
             severity=Severity.WARNING if policy is RequestsPolicy.REQUIRED else None,
+            once=None if policy is RequestsPolicy.REQUIRED else Once.INPUT,
             location=pod.at(None, cpu),
             evidence=(
                 cpu_evidence("request", 0),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from quota_advisor.derive.cases import PodCase
 from quota_advisor.derive.kubernetes.namespaces import is_sure
 from quota_advisor.derive.kubernetes.pod_cpu import ContainerCpu
 from quota_advisor.derive.kubernetes.qos import MILLI
@@ -41,3 +44,12 @@ def caveat(pod: Pod, setting: LimitRange | ResourceQuota) -> str:
 def may_be_supplied(what: str, setting: LimitRange) -> Skip:
     """Return that something is not missing if a LimitRange is of the same namespace."""
     return Skip(f"LimitRange {setting.name!r} may give {what} what it does not state")
+
+
+def told_by(case: PodCase, other: str) -> Iterator[Skip]:
+    """Skip where another rule says what is wrong with the limit, which is going to change.
+
+    No comment about the rule that keeps silent is called unused for it.
+    """
+    if case.pod.suppressions:
+        yield Skip(f"{other} tells what is wrong with the limit")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from quota_advisor.checks.wording import listed
-from quota_advisor.model.finding import Evidence, Related
+from quota_advisor.model.finding import Evidence, Once, Related
 from quota_advisor.model.lint import SameLimit
 from quota_advisor.model.manifest import DocumentNote, NoteKind
 from quota_advisor.model.source import Location
@@ -15,7 +15,7 @@ from quota_advisor.rulebook.engine import Hit, Skip, Verdicts, check
 def broken_document(note: DocumentNote, _rule: Rule) -> Verdicts:
     """Find documents that no parser can read."""
     if note.kind is NoteKind.BROKEN:
-        yield Hit(message=f"the document is lost: {note.text}", location=note.location)
+        yield Hit(message=f"cannot parse this document: {note.text}", location=note.location)
 
 
 @check(DocumentNote)
@@ -31,7 +31,11 @@ def unreadable_document(note: DocumentNote, _rule: Rule) -> Verdicts:
 def render_first(note: DocumentNote, _rule: Rule) -> Verdicts:
     """Find templates: what they hold is known only once they are rendered."""
     if note.kind is NoteKind.RENDER_FIRST:
-        yield Hit(message=f"not judged, because it is {note.text}", location=note.location)
+        yield Hit(
+            message=f"not judged, because it is {note.text}",
+            location=note.location,
+            once=Once.DIRECTORY,
+        )
 
 
 @check(DocumentNote)
