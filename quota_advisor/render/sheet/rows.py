@@ -40,12 +40,27 @@ def render(report: Report, _: View) -> str:
 
 def _rows(report: Report) -> Iterator[Row]:
     if report.clusters:
+        rules = _rules_by_name(report)
         for cluster in report.clusters:
-            yield from (_container(cluster, container) for container in cluster.containers)
+            yield from (_container(cluster, container, rules) for container in cluster.containers)
     elif report.host is not None:
-        yield from (_workload(workload, report) for workload in report.host.workloads)
+        rules = _rules_by_name(report)
+        for workload in report.host.workloads:
+            row = _workload(workload, report)
+            yield row | {"rules": " ".join(rules.get(workload.subject.name, ()))}
     else:
         yield from map(_finding, report.results.findings)
+
+
+def _rules_by_name(report: Report) -> dict[str, list[str]]:
+    """Return the rules that found something, by the name of its subject, each once."""
+    found: dict[str, dict[str, None]] = {}
+    for finding in report.results.findings:
+        for said in (finding, *finding.parts):
+            # A replica that speaks for all of them is named behind the name of the container.
+            name = said.subject.name.partition(" (")[0]
+            found.setdefault(name, {})[said.rule] = None
+    return {name: list(rules) for name, rules in found.items()}
 
 
 def _headings(report: Report, rows: list[Row]) -> list[str]:
@@ -72,12 +87,15 @@ CONTAINER_COLUMNS = (
     "request_millicores", "limit_millicores", "mean_cores", "p95_cores", "max_cores",
     "throttled_ratio", "throttled_usec", "source", "windows", "interval_usec",
     "request_decision", "request_advised_millicores", "limit_decision", "limit_advised_millicores",
-    "limit_is_lower_bound", "formula",
+    "limit_is_lower_bound", "formula", "rules",
 )  # fmt: skip
 FINDING_COLUMNS = ("severity", "rule", "subject", "message", "file", "line", "column")
 
 
-def _container(cluster: Cluster, container: AdvisedContainer) -> Row:
+def _container(
+    cluster: Cluster, container: AdvisedContainer, rules: Mapping[str, list[str]]
+) -> Row:
+    owner = container.owner.subject.name
     request, limit = container.request, container.limit
     quota = None if isinstance(limit, Missing) else limit.quota
     formulas = [] if isinstance(request, Missing) else [request.formula]
@@ -99,6 +117,7 @@ def _container(cluster: Cluster, container: AdvisedContainer) -> Row:
         "limit_advised_millicores": round(quota.cores * MILLI) if quota else None,
         "limit_is_lower_bound": quota.lower_bound if quota else None,
         "formula": "; ".join(formulas),
+        "rules": " ".join([*rules.get(f"{owner}/{container.name}", ()), *rules.get(owner, ())]),
     }
     return {name: row[name] for name in CONTAINER_COLUMNS}
 
