@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -65,6 +65,17 @@ class Output:
     wide: bool
     everything: bool
     verbose: bool
+
+
+def format_option(formats: Sequence[str]) -> Callable[[F], F]:
+    """Return the option that says in which formats to show a result, and where."""
+    return click.option(
+        "--format",
+        "formats",
+        multiple=True,
+        metavar="FORMAT[=FILE]",
+        help=f"Output format: {', '.join(formats)}. With =FILE it is written there. Repeatable.",
+    )
 
 
 def output_options(command: F) -> F:

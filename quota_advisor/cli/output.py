@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -55,6 +55,24 @@ def show(report: Report, output: Output, *, stdout: bool = True) -> None:
 
 
 # What looks at terminals and writes files takes as long to import as a small file to lint.
+
+
+def write_each(outputs: targets.Targets, text_of: Callable[[str], str]) -> None:
+    """Write a result in each format, files first: the reader of standard output may go away.
+
+    Args:
+        outputs: Formats with their files.
+        text_of: Makes the text of a format.
+
+    Raises:
+        CollectError: A file could not be written.
+    """
+    for name, target in sorted(outputs, key=lambda output: output[1] is None):
+        text = text_of(name)
+        if target is None:
+            write_report(text)
+        else:
+            _write_file(target, (text,))
 
 
 def _columns() -> int:

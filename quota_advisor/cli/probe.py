@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from quota_advisor.cli.options import Number
+from quota_advisor.cli.options import Number, format_option
 from quota_advisor.cli.streams import is_terminal, say, write_report
 from quota_advisor.errors import CollectError, UsageError
 from quota_advisor.files.writing import check_file, write_file
@@ -76,13 +76,7 @@ ASK_ABOVE_SEC = 120
     help="What --slo may change: the smallest quota or burst, or the longest period."
     "  [default: quota]",
 )
-@click.option(
-    "--format",
-    "formats",
-    multiple=True,
-    metavar="FORMAT[=FILE]",
-    help=f"Output format: {', '.join(FORMATS)}. With =FILE it is written there. Repeatable.",
-)
+@format_option(FORMATS)
 @click.option(
     "--max-load",
     type=Number(0, 1),

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from quota_advisor.cli.options import Span
-from quota_advisor.cli.streams import is_terminal, say, write_report
+from quota_advisor.cli.options import Span, format_option
+from quota_advisor.cli.output import write_each
+from quota_advisor.cli.streams import is_terminal, say
 from quota_advisor.errors import UsageError
-from quota_advisor.files.writing import write_file
 from quota_advisor.render.targets import parse_formats
 from quota_advisor.units import format_usec
 
@@ -108,13 +108,7 @@ def this(
 
 @command.command(INFO)
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@click.option(
-    "--format",
-    "formats",
-    multiple=True,
-    metavar="FORMAT[=FILE]",
-    help=f"Output format: {', '.join(FORMATS)}. With =FILE it is written there. Repeatable.",
-)
+@format_option(FORMATS)
 def info(*, file: Path, formats: tuple[str, ...]) -> int:
     """Say what is in a recording, as text or as a picture."""
     from quota_advisor.record.info import describe  # noqa: PLC0415 - as above
@@ -123,12 +117,7 @@ def info(*, file: Path, formats: tuple[str, ...]) -> int:
 
     targets = parse_formats(formats, FORMATS)
     described = describe(read_recording(file))
-    for name, target in targets:
-        text = RENDERERS[name](described)
-        if target is None:
-            write_report(text)
-        else:
-            write_file(target, text)
+    write_each(targets, lambda name: RENDERERS[name](described))
     return 0
 
 

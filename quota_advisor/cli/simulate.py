@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from quota_advisor.cli.options import Span
-from quota_advisor.cli.streams import write_report
+from quota_advisor.cli.options import Span, format_option
+from quota_advisor.cli.output import write_each
 from quota_advisor.errors import UsageError
-from quota_advisor.files.writing import check_file, write_file
+from quota_advisor.files.writing import check_file
 from quota_advisor.render.targets import parse_formats
 
 if TYPE_CHECKING:
@@ -53,13 +53,7 @@ MAX_CPUS = 4096
 )
 @click.option("--seed", type=int, default=0, help="Phase of the period's timer.")
 @click.option("--cgroup", default="", metavar="PATH", help="Which one of a recording of many.")
-@click.option(
-    "--format",
-    "formats",
-    multiple=True,
-    metavar="FORMAT[=FILE]",
-    help=f"Output format: {', '.join(FORMATS)}. With =FILE it is written there. Repeatable.",
-)
+@format_option(FORMATS)
 def command(*, file: Path, formats: tuple[str, ...], **choices: object) -> int:
     """Say what other quotas would have done to what was recorded in FILE.
 
@@ -78,12 +72,7 @@ def command(*, file: Path, formats: tuple[str, ...], **choices: object) -> int:
             check_file(target)
     order = _order(**choices)  # type: ignore[arg-type]
     result = simulate_recording(read_recording(file), order)
-    for name, target in sorted(targets, key=lambda output: output[1] is None):
-        text = RENDERERS[name](result)
-        if target is None:
-            write_report(text)
-        else:
-            write_file(target, text)
+    write_each(targets, lambda name: RENDERERS[name](result))
     return 0
 
 
