@@ -13,11 +13,13 @@ Renderer = Callable[[Report, View], str | Iterator[str]]
 
 _MODULES = {
     "table": "table",
+    "concise": "concise",
     "json": "json_v2",
     "markdown": "markdown",
     "sarif": "sarif",
-    "junit": "junit",
-    "github": "github",
+    "junit": "ci.junit",
+    "github": "ci.github",
+    "gitlab": "ci.gitlab",
     "csv": "sheet.rows",
     "html": "html.report",
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import tabulate
 
@@ -26,6 +26,11 @@ from quota_advisor.render.table import (
 )
 from quota_advisor.render.view import View
 
+MAX_CHARACTERS = 65_536
+"""GitHub refuses a comment that is longer."""
+
+_ROOM_FOR_THE_END = 1_000
+
 
 def render(report: Report, view: View) -> str:
     """Return the report as Markdown."""
@@ -47,10 +52,29 @@ def render(report: Report, view: View) -> str:
     if findings:
         blocks.append("## Findings")
         said: dict[str, str] = {}
-        blocks.append("\n".join(line for f in findings for line in _item(f, view, common, said)))
+        room = MAX_CHARACTERS - sum(len(block) + 2 for block in blocks) - _ROOM_FOR_THE_END
+        items = ("\n".join(_item(finding, view, common, said)) for finding in findings)
+        shown = _fitting(items, room)
+        blocks.append("\n".join(shown))
+        left_out = len(findings) - len(shown)
+        if left_out:
+            blocks.append(
+                f"{left_out} more finding{'' if left_out == 1 else 's'} would not fit here."
+            )
         blocks.append(more_findings(groups[listed:]))
     blocks.append(summary(report))
     return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _fitting(items: Iterable[str], room: int) -> list[str]:
+    """Return the first items that have room together."""
+    shown = []
+    for item in items:
+        room -= len(item) + 1
+        if room < 0:
+            break
+        shown.append(item)
+    return shown
 
 
 def _table(host: Host, report: Report, view: View) -> str:

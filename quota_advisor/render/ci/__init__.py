@@ -1,0 +1,1 @@
+"""Reports for what runs checks: annotations, test results, code quality."""
