@@ -101,7 +101,8 @@ def _hosts(report: Report, view: View, anchors: Mapping[str, str]) -> Iterator[T
 
 
 def _clusters(report: Report, view: View, anchors: Mapping[str, str]) -> Iterator[Table]:
-    severities = _severities(report.results.findings)
+    severities = _by_container(_severities(report.results.findings))
+    anchors = _by_container(anchors)
     for cluster in report.clusters:
         number = len(cluster.containers)
         found = container_rows(cluster, report, everything=view.all, most=number)
@@ -116,6 +117,11 @@ def _clusters(report: Report, view: View, anchors: Mapping[str, str]) -> Iterato
         ]
         title = f"Containers of {cluster.facts.context}, worst first"
         yield Table(title=title, headings=tuple(found.headings), rows=tuple(rows), names=NAMES)
+
+
+def _by_container(found: Mapping[str, str]) -> dict[str, str]:
+    """Leave out of the names which of the replicas is the worst: a row stands for all."""
+    return {key.partition(" (worst of ")[0]: value for key, value in found.items()}
 
 
 def _names(row: Sequence[str]) -> Iterator[str]:
