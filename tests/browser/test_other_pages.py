@@ -66,7 +66,7 @@ def test_rows_lead_to_what_was_found(browser: Browser, page: Path) -> None:
     links = browser.driver.find_elements("css selector", "tbody a")
     assert bool(links) == bool(browser.run("return document.querySelector('#filters')"))
     for link in links:
-        anchor = link.get_attribute("href").partition("#")[2]
+        anchor = (link.get_attribute("href") or "").partition("#")[2]
         assert browser.driver.find_element("id", anchor).tag_name == "article"
 
 
