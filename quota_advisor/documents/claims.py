@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from quota_advisor.documents.compose.recognise import is_compose_name
 from quota_advisor.patterns import pattern
 
 _BEFORE = rb"(?m)(?:^|[{,])[ \t]*(?:-[ \t]+)?[\"']?"
@@ -14,7 +15,6 @@ _WORKLOAD = pattern(
 )
 _SERVICES = pattern(rb"(?m)^services[ \t]*:")
 _IMAGE_OR_BUILD = pattern(rb"(?m)^[ \t]+(?:image|build)[ \t]*:")
-_COMPOSE_NAME = pattern(r"(?:.*[./_-])?compose(?:[._-].*)?\.ya?ml")
 
 
 def claims_to_be_ours(name: str, data: bytes) -> bool:
@@ -32,5 +32,4 @@ def claims_to_be_ours(name: str, data: bytes) -> bool:
         return True
     if _SERVICES.search(data) is None:
         return False
-    is_named = _COMPOSE_NAME.fullmatch(name.rpartition("/")[2]) is not None
-    return is_named or _IMAGE_OR_BUILD.search(data) is not None
+    return is_compose_name(name) or _IMAGE_OR_BUILD.search(data) is not None

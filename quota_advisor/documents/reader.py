@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from quota_advisor.documents.claims import claims_to_be_ours
-from quota_advisor.documents.compose.recognise import is_compose
+from quota_advisor.documents.compose.recognise import is_compose, is_compose_name
 from quota_advisor.documents.kubernetes.helm_values import as_object, is_values
 from quota_advisor.documents.kubernetes.kubelets import (
     KubeletText,
@@ -242,7 +242,10 @@ class _File:
         return tree
 
     def _is_compose(self, tree: Tree) -> bool:
-        return is_compose(tree.root, known=self._compose)
+        if self._compose:
+            return is_compose(tree.root, known=True)
+        # Values of a chart may well have a key "services".
+        return not self._values and is_compose(tree.root, named=is_compose_name(self.name))
 
     def _source(self, part: Part) -> Source:
         """Return what is known of a document that could be read."""

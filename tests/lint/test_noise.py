@@ -128,3 +128,40 @@ def test_a_dialect_of_others_is_silent_and_listed_with_v(lint: Lint, name: str, 
 )
 def test_what_is_ours_and_broken_is_an_error(lint: Lint, name: str, text: str) -> None:
     assert "[broken-document]" in lint(files={name: text}).out
+
+
+VALUES_WITH_SERVICES = """\
+services:
+  api:
+    image: {repository: shop/api, tag: "1.0"}
+    cpu_limit: 2
+    resources:
+      requests: {cpu: 500m}
+      limits: {cpu: 250m}
+"""
+
+
+def test_values_of_a_chart_are_no_compose_file_though_they_have_services(lint: Lint) -> None:
+    listed = "services:\n- name: webhook\nresources: {requests: {cpu: 800m}, limits: {cpu: 500m}}\n"
+    files = {
+        "shop/Chart.yaml": "apiVersion: v2\nname: shop\nversion: 0.1.0\n",
+        "shop/values.yaml": VALUES_WITH_SERVICES,
+        "list/values-prod.yaml": listed,
+    }
+    assert lint("--format", "json", files=files).found() == [
+        ("list/values-prod.yaml", 3, 29, "request-exceeds-limit"),
+        ("shop/values.yaml", 6, 23, "request-exceeds-limit"),
+    ]
+
+
+def test_services_of_another_program_are_silent_unless_the_file_is_named_as_compose(
+    lint: Lint,
+) -> None:
+    okteto = "services:\n  web:\n    build: .\n    cpu_limit: 2\n    resources: {cpu: 500m}\n"
+    of_chart = VALUES_WITH_SERVICES.replace("    resources:", "    rest:")
+    files = {"okteto.yml": okteto, "shop.yaml": of_chart}
+    assert lint(files=files).out == "nothing found\n"
+    shaped = okteto.replace("{cpu: 500m}", "{limits: {cpu: 1}}")
+    assert "[compose-unknown-cpu-key]" in lint("a.yml", files={"a.yml": shaped}).out
+    out = lint("named", files={"named/docker-compose.dev.yml": okteto}).out
+    assert "[compose-unknown-cpu-key]" in out

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from quota_advisor.documents.compose.keys import SERVICE_KEYS
-from quota_advisor.documents.yaml.tree import Node, pairs
+from quota_advisor.documents.yaml.tree import Mapping, Node, pairs
+from quota_advisor.patterns import pattern
 
 _SERVICE_KEYS = frozenset(
     (
@@ -27,21 +28,41 @@ OVERRIDE_NAMES = (
 _HEAD_BYTES = 4096
 
 
-def is_compose(root: Node, *, known: bool = False) -> bool:
+_NAME = pattern(r"(?:.*[._-])?compose(?:[._-].*)?\.(?:ya?ml|json)")
+
+
+def is_compose_name(file: str) -> bool:
+    """Whether a file is named as compose files are: ``docker-compose.dev.yml``."""
+    return _NAME.fullmatch(file.rpartition("/")[2]) is not None
+
+
+def is_compose(root: Node, *, known: bool = False, named: bool = False) -> bool:
     """Whether a document is a compose file, judged by what its services look like.
 
     Args:
         root: The document.
         known: Its file is one: any services will do.
+        named: Its file is named as one. Of others, other programs have services too (Okteto, values
+            of charts), told from these by keys of another shape.
     """
     if type(root) is not dict or "apiVersion" in root or "kind" in root:
         return False
     services = root.get("services")
     if type(services) is not dict:
         return False
-    return known or any(
-        type(node) is dict and not _SERVICE_KEYS.isdisjoint(node) for _, node in pairs(services)
-    )
+    if known:
+        return True
+    found = [node for _, node in pairs(services) if type(node) is dict]
+    if not named and any(_is_foreign(node) for node in found):
+        return False
+    return any(not _SERVICE_KEYS.isdisjoint(node) for node in found)
+
+
+def _is_foreign(service: Mapping) -> bool:
+    """Whether a service is another program's: its image is no name, or CPU stands in resources."""
+    resources = service.get("resources")
+    amounts = type(resources) is dict and ("cpu" in resources or "memory" in resources)
+    return amounts or type(service.get("image")) is dict
 
 
 def may_extend(data: bytes) -> bool:

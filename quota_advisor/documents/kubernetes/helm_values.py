@@ -24,7 +24,7 @@ def is_values(file: str) -> bool:
 
 def as_object(root: Node) -> Mapping | None:
     """Return values as an object that can be searched; None for what is one, or no mapping."""
-    if type(root) is not dict or is_object(root) or "services" in root:
+    if type(root) is not dict or is_object(root):
         return None
     places = root[PLACES]
     line, column = places[:2]
