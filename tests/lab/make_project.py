@@ -103,7 +103,8 @@ def _copy_sources(target: Path) -> None:
 
 def _dependencies() -> list[str]:
     project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]
-    return [line for line in project["dependencies"] if not line.startswith(NOT_IN_GUEST)]
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["record"]]
+    return [line for line in wanted if not line.startswith(NOT_IN_GUEST)]
 
 
 def _project_hash() -> str:
