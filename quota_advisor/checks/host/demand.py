@@ -71,7 +71,9 @@ def peak_censored(workload: Workload, rule: Rule) -> Verdicts:
         return
     limit, demand = measured
     active = demand.active_windows if isinstance(demand.active_windows, int) else demand.windows
-    share = demand.censored_windows / max(active, demand.censored_windows, 1)
+    # A window within a long stall shows no use, but the group wanted to run in it.
+    active = max(active, demand.censored_windows, 1)
+    share = demand.censored_windows / active
     # What a limit further up holds back is told by throttled-by-ancestor, with that limit's name.
     if share <= rule.option("max_censored_ratio") or not _is_held_back(workload):
         return
