@@ -16,7 +16,7 @@ from quota_advisor.render.targets import parse_formats
 if TYPE_CHECKING:
     from quota_advisor.simulate.order import Order
 
-FORMATS = ("table", "json", "csv", "svg")
+FORMATS = ("table", "json", "csv", "svg", "html")
 KERNELS = ("4.18", "5.4", "6.18")
 MAX_CPUS = 4096
 
@@ -63,7 +63,7 @@ def command(*, file: Path, formats: tuple[str, ...], **choices: object) -> int:
     quota-advisor simulate api.arrows.gz --sweep --format table --format svg=api.svg
     """  # noqa: D301 - click's mark for lines to keep
     from quota_advisor.recording.reader import read_recording  # noqa: PLC0415 - --help needs none
-    from quota_advisor.simulate.report import RENDERERS  # noqa: PLC0415 - as above
+    from quota_advisor.simulate.report import render  # noqa: PLC0415 - as above
     from quota_advisor.simulate.run import simulate_recording  # noqa: PLC0415 - as above
 
     targets = parse_formats(formats, FORMATS)
@@ -72,7 +72,7 @@ def command(*, file: Path, formats: tuple[str, ...], **choices: object) -> int:
             check_file(target)
     order = _order(**choices)  # type: ignore[arg-type]
     result = simulate_recording(read_recording(file), order)
-    write_each(targets, lambda name: RENDERERS[name](result))
+    write_each(targets, lambda name: render(name, result))
     return 0
 
 

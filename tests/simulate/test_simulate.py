@@ -14,10 +14,12 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from quota_advisor.cli import run
+from quota_advisor.cli import simulate as command
 from quota_advisor.errors import UsageError
 from quota_advisor.recording.schema import About
 from quota_advisor.recording.writer import Row, Writer
 from quota_advisor.simulate.order import parse_cores, parse_periods, parse_target
+from quota_advisor.simulate.report import FORMATS
 from tests.recordings import CYCLE, MSEC, recording
 
 
@@ -144,6 +146,21 @@ def test_the_picture_is_drawn(api: Path, tmp_path: Path) -> None:
         assert run(["simulate", str(api), *more, "--format", f"svg={target}"]) == 0
         root = ET.fromstring(target.read_text(encoding="utf-8"))  # noqa: S314 - our own
         assert len(root.findall(".//{http://www.w3.org/2000/svg}polyline")) > 1
+
+
+def test_the_page_shows_names_of_strangers_as_texts(tmp_path: Path) -> None:
+    path = recording(tmp_path / "a", CYCLE * 100, subject="<script>alert(1)</script>")
+    for more in (["--sweep"], ["--quota", "20%,30%"], ["--quota", "none"]):
+        target = tmp_path / "page.html"
+        assert run(["simulate", str(path), *more, "--format", f"html={target}"]) == 0
+        page = target.read_text(encoding="utf-8")
+        assert "<script>alert" not in page
+        assert "Content-Security-Policy" in page
+        assert "All figures" in page
+
+
+def test_the_formats_of_the_command_are_those_there_are() -> None:
+    assert command.FORMATS == FORMATS
 
 
 def test_the_seed_decides_the_phase_alone(api: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
-from quota_advisor.simulate.report import csv_rows, json_v1, picture, table
+import importlib
+from collections.abc import Callable
+from typing import cast
 
-RENDERERS = {
-    "table": table.render,
-    "json": json_v1.render,
-    "csv": csv_rows.render,
-    "svg": picture.render,
+from quota_advisor.simulate.run import Result
+
+_MODULES = {
+    "table": "table",
+    "json": "json_v1",
+    "csv": "csv_rows",
+    "svg": "picture",
+    "html": "html",
 }
+
+FORMATS = tuple(_MODULES)
+
+
+def render(name: str, result: Result) -> str:
+    """Return a result in one of the formats."""
+    # Imported when used: templates of pages take longer to load than a simulation.
+    module = importlib.import_module(f"quota_advisor.simulate.report.{_MODULES[name]}")
+    return cast("Callable[[Result], str]", module.render)(result)

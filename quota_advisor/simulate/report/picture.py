@@ -36,8 +36,8 @@ def render(result: Result) -> str:
 
 def chart(result: Result) -> svg.Chart:
     """Return the chart: how late work gets on the left, how often it is throttled on the right."""
-    candidates = _by_quota(result.curve or result.candidates)
-    highest = max((_cores(c) for c in candidates), default=1.0)
+    candidates = by_quota(result.curve or result.candidates)
+    highest = max((cores_of(c) for c in candidates), default=1.0)
     return svg.Chart(
         name="simulation",
         title=f"{result.name} under other quotas",
@@ -49,12 +49,14 @@ def chart(result: Result) -> svg.Chart:
     )
 
 
-def _by_quota(candidates: Sequence[Candidate]) -> list[Candidate]:
+def by_quota(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return those with a quota, the smallest first."""
     limited = [c for c in candidates if isinstance(c.setting.limit, Bandwidth)]
-    return sorted(limited, key=_cores)
+    return sorted(limited, key=cores_of)
 
 
-def _cores(candidate: Candidate) -> float:
+def cores_of(candidate: Candidate) -> float:
+    """Return a candidate's quota in CPUs; 0 for none."""
     limit = candidate.setting.limit
     return limit.cores if isinstance(limit, Bandwidth) else 0.0
 
@@ -65,7 +67,7 @@ def _delays(candidates: list[Candidate]) -> svg.Panel:
             style=name,
             label=_LABELS[name],
             points=tuple(
-                (_cores(candidate), msec)
+                (cores_of(candidate), msec)
                 for candidate in candidates
                 if (msec := delay(candidate.outcome) / MSEC) >= LEAST_MSEC
             ),
@@ -84,7 +86,7 @@ def _delays(candidates: list[Candidate]) -> svg.Panel:
 
 def _throttling(candidates: list[Candidate]) -> svg.Panel:
     points = tuple(
-        (_cores(candidate), ratio * 100)
+        (cores_of(candidate), ratio * 100)
         for candidate in candidates
         if not isinstance(ratio := candidate.outcome.throttled_ratio, Missing)
     )
