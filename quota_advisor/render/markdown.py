@@ -95,7 +95,7 @@ def _rows(table: Table) -> str:
 
 
 def _item(finding: Finding, view: View, common: str, said: dict[str, str]) -> Iterator[str]:
-    """Yield the lines of a finding.
+    """Yield the lines of a finding, what is read by few folded away.
 
     Args:
         finding: The finding.
@@ -108,23 +108,39 @@ def _item(finding: Finding, view: View, common: str, said: dict[str, str]) -> It
     if finding.location is not None:
         place = finding.location
         yield f"  - at `{printable(place.file)}:{place.line}:{place.column}`"
-    if view.verbose:
-        for part in finding.parts:
-            words = f"{_escape(part.subject.name)}: {_escape(part.message)}"
-            yield f"  - **{part.severity}** `{part.rule}` — {words}"
-    else:
-        yield from (f"  - {_escape(line)}" for line in supporting(finding))
-    if finding.ruled_out and not common:
-        yield f"  - {_escape(causes_text(finding.ruled_out))}"
     if finding.recommendation is not None:
         text = " ".join(finding.recommendation.summary.split())
         shown = advised_once(text, finding.subject.name, said)
         yield f"  - do: {_escape(shown)}"
+    yield from _folded(list(_details(finding, view, common)))
+
+
+def _details(finding: Finding, view: View, common: str) -> Iterator[str]:
+    """Yield what few read: what else is said of the cause, the arithmetic, commands."""
+    if view.verbose:
+        for part in finding.parts:
+            words = f"{_escape(part.subject.name)}: {_escape(part.message)}"
+            yield f"**{part.severity}** `{part.rule}` — {words}"
+    else:
+        yield from map(_escape, supporting(finding))
+    if finding.ruled_out and not common:
+        yield _escape(causes_text(finding.ruled_out))
+    if finding.recommendation is not None:
         formula = formula_of(finding.recommendation)
         if formula:
-            yield f"  - from: {_escape(formula)}"
+            yield f"from: {_escape(formula)}"
         for step in finding.recommendation.steps:
-            yield f"  - try: {_code(step.command)}, back: {_code(step.undo)}"
+            yield f"try: {_code(step.command)}, back: {_code(step.undo)}"
+
+
+def _folded(lines: list[str]) -> Iterator[str]:
+    """Yield lines that are shown on a click; Markdown within HTML takes empty lines around it."""
+    if lines:
+        yield "  <details><summary>numbers and commands</summary>"
+        yield ""
+        yield from (f"  - {line}" for line in lines)
+        yield ""
+        yield "  </details>"
 
 
 def _code(text: str) -> str:

@@ -14,6 +14,7 @@ from tests.browser.conftest import Browser, Wait, installed
 from tests.browser.test_report import CONTRAST
 from tests.k8s.test_judge import cluster, judged, use
 from tests.probe.conftest import MakeResult, make_result, make_run
+from tests.recordings import CYCLE, recording
 
 pytestmark = installed
 
@@ -29,7 +30,7 @@ spec:
 """
 
 
-@pytest.fixture(params=["lint", "k8s", "probe"])
+@pytest.fixture(params=["lint", "k8s", "probe", "simulate"])
 def page(request: pytest.FixtureRequest, tmp_path: Path, make_result: MakeResult) -> Path:
     file = tmp_path / "report.html"
     if request.param == "lint":
@@ -39,6 +40,10 @@ def page(request: pytest.FixtureRequest, tmp_path: Path, make_result: MakeResult
     elif request.param == "k8s":
         facts = cluster(tmp_path, {"one": {"app": use(0.4)}, "two": {"app": use(0.3, 400_000)}})
         file.write_text(render("html", judged(facts), View()), encoding="utf-8")
+    elif request.param == "simulate":
+        name = "</script><script>window.pwned=1</script>"
+        recorded = recording(tmp_path / "recording", CYCLE * 100, subject=name)
+        assert run(["simulate", str(recorded), "--sweep", "--format", f"html={file}"]) == 0
     else:
         text = render_probe("html", make_result(notes=("<script>window.pwned=1</script>",)))
         file.write_text(text, encoding="utf-8")

@@ -95,7 +95,9 @@ def test_of_300_units_the_worst_20_are_listed_and_the_rest_counted(
     assert "… and 280 more workloads: --all lists them" in text
     assert "… and 280 more subjects (280 errors, 0 warnings, 0 notes): --all shows them" in text
     assert text.splitlines()[-1].startswith("300 errors")
-    assert len(text.splitlines()) < 200
+    # Markdown folds what few read away, between lines of its own.
+    in_sight = re.sub(r"<details>.*?</details>", "", text, flags=re.DOTALL)
+    assert len(in_sight.splitlines()) < 200
 
 
 def test_all_lists_all_of_300_units(tmp_path: Path) -> None:
