@@ -4,6 +4,13 @@
 
 enum { WINDOWS = 400 };
 
+/* Under sanitizers each takes a long time. */
+#ifdef QA_SANITIZED
+enum { ROUNDS = 200 };
+#else
+enum { ROUNDS = 2000 };
+#endif
+
 static uint32_t elapsed[WINDOWS];
 static uint32_t used[WINDOWS];
 
@@ -115,7 +122,7 @@ static struct quota_sim_setting random_setting(void)
 
 static void test_no_work_is_lost_whatever_comes(void)
 {
-    for (int round = 0; round < 2000; round++) {
+    for (int round = 0; round < ROUNDS; round++) {
         struct quota_sim_setting setting = random_setting();
         struct quota_sim_result result;
 
@@ -137,7 +144,7 @@ static void test_estimates_stay_around_what_was_used(void)
     static uint32_t least[WINDOWS], most[WINDOWS];
     struct quota_sim_trace trace = trace_of(WINDOWS);
 
-    for (int round = 0; round < 500; round++) {
+    for (int round = 0; round < ROUNDS / 4; round++) {
         uint64_t sum = 0, least_sum = 0;
 
         for (int i = 0; i < WINDOWS; i++) {
