@@ -174,7 +174,7 @@ def test_a_masked_unit_is_not_judged(lint: Lint, tmp_path: Path, mask: str) -> N
     bad = "[Service]\nCPUQuota=abc\n"
     vendor = {
         "usr/lib/systemd/system/a.service": bad,
-        "usr/lib/systemd/system/a.service.d/x.conf": bad,
+        "usr/lib/systemd/system/a.service.d/x.conf": "[Service]\nCPUQuota=abd\n",
     }
     assert len(lint(files=vendor).lines) == 2
     own = tmp_path / "etc/systemd/system/a.service"
