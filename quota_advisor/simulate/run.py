@@ -121,19 +121,18 @@ def simulate_recording(recording: Recording, order: Order) -> Result:
         held_ratio=held_ratio,
         candidates=tuple(_run(demand, settings)),
         frontier=found,
-        need=_need(track, recording.about, order),
+        need=_need(track, recording.about, order, is_censored=demand.most is not None),
         curve=curve,
         notes=tuple(_notes(recording, track, base, held_ratio)),
     )
 
 
-def _need(track: Track, about: About, order: Order) -> Need | Missing:
+def _need(track: Track, about: About, order: Order, *, is_censored: bool) -> Need | Missing:
     if not order.sweep:
         return Missing(reason="not asked for: give --sweep")
     demand = demand_of(track, about, None, order.target)
     if isinstance(demand, Missing):
         return demand
-    is_censored = track.held > CENSORED_RATIO * len(track.marks)
     return size_for_peak(demand, about.cpus, is_lower_bound=is_censored)
 
 
